@@ -36,7 +36,7 @@ def instance(kind: str, n: int) -> tuple[np.ndarray, jo.convex.Polyhedron, np.nd
         np.savez(path, **made)
     kept = np.load(path)
     places = kept["places"]
-    G = jo.convex.Pairs(kept["i"], kept["j"], kept["normal"], len(places), places)
+    G = jo.convex.NormalRows(kept["i"], kept["j"], kept["normal"], len(places), places)
     return kept["w"], jo.convex.Polyhedron(G, kept["c"], length=kept["length"], noise=kept["noise"]), kept["mass"]
 
 

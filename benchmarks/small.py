@@ -134,7 +134,7 @@ def contacts(rows: int, seed: int = 0) -> tuple[np.ndarray, jo.convex.Polyhedron
     i = random.integers(0, n, rows)
     j = (i + random.integers(1, n, rows)) % n
     angle = random.uniform(0.0, 2.0 * np.pi, rows)
-    G = jo.convex.Pairs(i, j, np.stack([np.cos(angle), np.sin(angle)], axis=1), n)
+    G = jo.convex.NormalRows(i, j, np.stack([np.cos(angle), np.sin(angle)], axis=1), n)
     K = jo.convex.Polyhedron(G.toarray(), random.uniform(0.0, 0.1, rows), length=1.0)
     return random.normal(size=(n, 2)), K, random.uniform(1.0, 2.0, n)
 

@@ -140,14 +140,14 @@ def bandwidth(quick: bool) -> dict[str, Any]:
     return result
 
 
-def dense_rows(n: int) -> tuple[jo.convex.Pairs, np.ndarray, np.ndarray]:
+def dense_rows(n: int) -> tuple[jo.convex.NormalRows, np.ndarray, np.ndarray]:
     """The contacts of n spheres on a shaken close lattice, bodies numbered along it."""
     random, side = np.random.default_rng(0), int(np.ceil(n ** (1 / 3)))
     k = np.arange(side)
     lattice = np.stack(np.meshgrid(k, k, k, indexing="ij"), axis=-1).reshape(-1, 3)[:n].astype(float)
     q = lattice + random.uniform(-0.1, 0.1, (n, 3))
     contacts = jo.Balls(np.full(n, 0.5)).linearise(0.0, q, 0.25)
-    assert isinstance(contacts.G, jo.convex.Pairs)
+    assert isinstance(contacts.G, jo.convex.NormalRows)
     return contacts.G, np.ones(n), contacts.gap - 0.05
 
 

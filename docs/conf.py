@@ -37,6 +37,7 @@ nb_render_markdown_format = "myst"  # with tables
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for figures.py
+
 MADE = HERE / "_build" / "made"
 """What is written before the build: the colours of the site, the style of the figures in the pages, and notebooks."""
 (MADE / "static").mkdir(parents=True, exist_ok=True)
@@ -61,7 +62,7 @@ NOTEBOOK = (
 )
 """The line below the title of a lesson."""
 
-SECTIONS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020", "friction", "gradients"]
+SECTIONS = ["friction", "venel_2009", "bernicot_lefebvre_2010", "paoli_2005_2010", "bourdin_maury_2020", "gradients"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
@@ -70,6 +71,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "run_stale_examples": True,  # the library changes, not only the programs
     "reset_modules": ("matplotlib", "figures.style"),
+    "image_scrapers": ("figures.panel", "matplotlib"),
     "capture_repr": (),
     "matplotlib_animations": False,
     "show_memory": False,
@@ -240,6 +242,9 @@ def offer_notebook(app, docname, source):
 
 
 def setup(app):
+    from figures import put_thumbnails
+
+    app.connect("builder-inited", put_thumbnails, priority=900)  # after the gallery has run
     app.connect("source-read", offer_notebook)
     app.connect("doctree-resolved", link_names)
     if not QUICK:

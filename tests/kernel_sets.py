@@ -2,13 +2,15 @@
 
 from types import SimpleNamespace
 
+import contact_definitions
 import jostle.crowds.model.kernels
 import jostle.macro.kernels  # noqa: F401 - which makes its kernels known
 import kernel_definitions
 from jostle.kernels.interface import KERNELS
 
 NAMES = sorted(KERNELS)
-reference = SimpleNamespace(**{name: getattr(kernel_definitions, name, KERNELS[name].definition) for name in NAMES})
+DEFINED = {**vars(kernel_definitions), **vars(contact_definitions)}
+reference = SimpleNamespace(**{name: DEFINED[name] for name in NAMES})
 cpu = SimpleNamespace(**{name: KERNELS[name].serving("numpy") for name in NAMES})
 
 

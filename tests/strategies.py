@@ -55,7 +55,7 @@ def cluster(q: np.ndarray, radii: np.ndarray) -> Cluster:
     G = np.zeros((len(i), *q.shape))
     rows = np.arange(len(i))
     G[rows, i], G[rows, j] = -normal, normal
-    return Cluster(q, radii, G.reshape(len(i), q.size), jo.convex.Cone(jo.convex.Pairs(i, j, normal, len(q))))
+    return Cluster(q, radii, G.reshape(len(i), q.size), jo.convex.Cone(jo.convex.NormalRows(i, j, normal, len(q))))
 
 
 def generators() -> st.SearchStrategy[np.random.Generator]:

@@ -48,9 +48,9 @@ def test_what_does_not_fit_is_refused_before_it_reaches_a_kernel():
     with pytest.raises(jo.InvalidValue, match="guess must be"):
         jo.project([-1.0], K, guess=np.array([np.nan]), solver=jo.GaussSeidel())
     with pytest.raises(jo.InvalidValue, match="not one of 0 to 1"):
-        jo.convex.Pairs(np.array([0]), np.array([5]), np.ones((1, 1)), bodies=2)
+        jo.convex.NormalRows(np.array([0]), np.array([5]), np.ones((1, 1)), bodies=2)
     with pytest.raises(jo.InvalidValue, match="one row per contact"):
-        jo.convex.Pairs(np.array([0]), np.array([1, 1]), np.ones((1, 1)), bodies=2)
+        jo.convex.NormalRows(np.array([0]), np.array([1, 1]), np.ones((1, 1)), bodies=2)
     with pytest.raises(jo.InvalidValue, match="mass is a metric of 2 coordinates"):
         jo.ActiveSet().project([-1.0], K, metric(1.0, (2,)))
 
@@ -274,7 +274,7 @@ def test_an_answer_that_is_not_a_number_has_no_small_residual(G):
 
 
 def test_nor_has_one_on_contacts_of_bodies():
-    pairs = jo.convex.Pairs(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
+    pairs = jo.convex.NormalRows(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
     nothing = np.full(4, np.nan)
     found = residual(np.zeros(4), jo.convex.Polyhedron(pairs, [-1.0]), metric(1.0, (4,)), nothing, np.full(1, np.nan))
     assert found.worst == np.inf

@@ -63,7 +63,7 @@ def contact_points(places: NDArray[np.floating[Any]], radii: ArrayLike, pairs: I
     return points
 
 
-class Clumped(NamedTuple):
+class Parts(NamedTuple):
     """Which balls belong to which body."""
 
     owner: Integers
@@ -83,7 +83,7 @@ class Clumped(NamedTuple):
         """(b,) the number of each ball in its body, from 0."""
         return np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner)
 
-    def as_given(self) -> Clumped:
+    def as_given(self) -> Parts:
         """The same clumps by the axes in which their arms were given, which need not be principal axes of the balls."""
         if self.axes.ndim == 1:
             return self
@@ -107,7 +107,7 @@ class Bodies:
         problems do.
     inertia : array, shape (n, 1) or (n, 3), optional
         Moments of inertia about the principal axes. None: the bodies do not turn.
-    clumped : Clumped, optional
+    parts : Parts, optional
         Which balls belong to which body. None: each body is one ball.
     called : str, default "body"
         What a body is called: "ball", "clump", "person".
@@ -124,7 +124,7 @@ class Bodies:
     apart: bool = False
     mass: Metric | Callable[[Array], ArrayLike] | None = None
     inertia: Array | None = None
-    clumped: Clumped | None = None
+    parts: Parts | None = None
     called: str = "body"
     _kept: dict[tuple[int, type], Sizes] = field(default_factory=dict, init=False, repr=False)
     """Radii that do not depend on time, as arrays of each type."""
@@ -152,7 +152,7 @@ class Bodies:
     def sizes(self, t: float, x: Any) -> Sizes:
         """(n,) the radii at one time of the bodies x, checked, of the type of x; and what overlaps are compared with.
 
-        That is the smallest radius, or `Clumped.length` of clumps; None and 0 if the bodies are points.
+        That is the smallest radius, or `Parts.length` of clumps; None and 0 if the bodies are points.
         """
         these = len(x), type(x)
         known = self._kept.get(these)
@@ -161,7 +161,7 @@ class Bodies:
         radii = self.radii_at(t)
         if radii.ndim or radii:
             each = contiguous(body_radii(radii, len(x), t, allow_zero=True, called=self.called))
-            smallest = float(each.min(initial=np.inf)) if self.clumped is None else self.clumped.length
+            smallest = float(each.min(initial=np.inf)) if self.parts is None else self.parts.length
             found: Sizes = moved_to(each, x), smallest
         else:
             found = None, 0.0
@@ -195,10 +195,10 @@ class Bodies:
         >>> jo.Balls([0.5] * 4).bodies.name(3), jo.Clumps([([[0.0, 0.0], [1.0, 0.0]], 0.5)] * 3).bodies.name(5)
         ('ball 3', 'clump 2, ball 1')
         """
-        if self.clumped is None:
+        if self.parts is None:
             return f"{self.called} {part}"
-        body = int(self.clumped.owner[part])
-        return f"{self.called} {body}, ball {part - int(np.searchsorted(self.clumped.owner, body))}"
+        body = int(self.parts.owner[part])
+        return f"{self.called} {body}, ball {part - int(np.searchsorted(self.parts.owner, body))}"
 
     def names(self, i: int, j: int) -> str:
         """What two parts are called together.
@@ -207,7 +207,7 @@ class Bodies:
         >>> jo.Balls([0.5] * 4).bodies.names(0, 3)
         'balls 0 and 3'
         """
-        if self.clumped is None:
+        if self.parts is None:
             return f"{self.several} {i} and {j}"
         return f"{self.name(i)} and {self.name(j)}"
 
@@ -219,12 +219,17 @@ class Bodies:
         """
         if i < 0:
             return f"row {j}"
-        name = str if self.clumped is None else self.name
+        name = str if self.parts is None else self.name
         return f"{name(i)} - {name(j) if j >= 0 else f'wall {-1 - j}'}"
+
+    @property
+    def single(self) -> bool:
+        """Whether each body is one part."""
+        return self.parts is None
 
     def owners(self, balls: Integers) -> Integers:
         """The body of each ball."""
-        return balls if self.clumped is None else self.clumped.owner[balls]
+        return balls if self.parts is None else self.parts.owner[balls]
 
     @cached_property
     def own_axes(self) -> bool:

@@ -29,7 +29,9 @@ def run(
 ) -> tuple[Any, Any]:
     """Run a problem and return its final positions and velocities, through which JAX differentiates in reverse mode.
 
-    JAX computes in single precision unless ``jax.config.update("jax_enable_x64", True)`` is called first.
+    ``jax.grad``, ``vjp`` and ``jacrev`` work, also inside ``jit``, and ``vmap`` makes one run after the other. There is
+    no forward mode (``jvp``, ``jacfwd``) and there are no second derivatives (``hessian``): JAX raises an error. JAX
+    computes in single precision unless ``jax.config.update("jax_enable_x64", True)`` is called first.
 
     Parameters
     ----------
@@ -77,11 +79,11 @@ def run(
         each = gradients(found, arrays, *(np.asarray(weight, dtype=float) for weight in weights))
         return {name: np.asarray(v, dtype=data[name].dtype) for name, v in zip(arrays, each, strict=True)}
 
-    solved = jax.custom_vjp(lambda data: jax.pure_callback(forward, end, data))
+    solved = jax.custom_vjp(lambda data: jax.pure_callback(forward, end, data, vmap_method="sequential"))
 
     def backward(data: Any, weights: Any) -> Any:
         like = {name: jax.ShapeDtypeStruct(value.shape, value.dtype) for name, value in data.items()}
-        return (jax.pure_callback(reverse, like, data, weights),)
+        return (jax.pure_callback(reverse, like, data, weights, vmap_method="sequential"),)
 
     solved.defvjp(lambda data: (solved(data), data), backward)
     q, u = solved(given)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import NamedArguments, accepts, check_arguments, described, number
 from jostle._tools.arrays import Array, Booleans, Integers, moved_to, numbers, place_of, to_host
 from jostle._tools.plugins import is_of_jostle
+from jostle.contacts import Contacts
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
@@ -27,7 +29,6 @@ from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NoFriction, NotApproaching, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.base import ConstraintSet, parts
-from jostle.sets.contacts import Contacts
 from jostle.sets.rods import Rods
 from jostle.sets.shapes import walls_of
 from jostle.sets.user import UserSet
@@ -220,10 +221,10 @@ class _Found:
     """The entries of a table, {side or (side, side): value}, by numbers of bodies and walls of a problem."""
 
     def __init__(self, entries: Mapping[Any, Any], groups: Mapping[str, ArrayLike], Q: ConstraintSet, q0: Array):
-        clumped, (walls, names) = Q.bodies.clumped, walls_of(Q, 0.0, q0)
-        self.owner = None if clumped is None else clumped.owner
-        n = Q.linearise(0.0, q0, 0.0).bodies if clumped is None else len(clumped.inertia)
-        self.bodies = n if clumped is not None else max(n, len(q0) if q0.ndim > 1 else 1)
+        made_of, (walls, names) = Q.bodies.parts, walls_of(Q, 0.0, q0)
+        self.owner = None if made_of is None else made_of.owner
+        n = Q.linearise(0.0, q0, 0.0).part_count if made_of is None else len(made_of.inertia)
+        self.bodies = n if made_of is not None else max(n, len(q0) if q0.ndim > 1 else 1)
         sides = _Sides(self.bodies, walls, names, groups)
         self.entries = tuple((sides.of_key(key), value) for key, value in entries.items())
 
@@ -536,6 +537,10 @@ class ConvexFriction(Coulomb):
     exact: ClassVar[bool] = False
 
 
+_accepts = cache(accepts)
+"""Whether a function takes a number of arguments, remembered: reading signatures takes as long as all other checks."""
+
+
 def check_law(law: ImpactLaw) -> None:
     """Refuse a law without coefficients, or whose `uniform` is no restitution or hides the `coefficients` of its class.
 
@@ -549,7 +554,7 @@ def check_law(law: ImpactLaw) -> None:
     kind, e = type(law), law.uniform
     if e is None and kind.coefficients is ImpactLaw.coefficients:
         raise InvalidValue(f"{kind.__name__} defines neither coefficients(self, contacts, speed) nor uniform")
-    if not accepts(law.coefficients, 2):
+    if not (_accepts(kind.coefficients, 3) or accepts(law.coefficients, 2)):
         raise InvalidValue(
             f"{kind.__name__} must define coefficients(self, contacts, speed), not {described(kind.coefficients)}"
         )

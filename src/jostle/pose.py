@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from jostle._tools.arrays import STAYS, Array, contiguous, read_only
-from jostle._tools.rotations import AXES, crossed, euler_rotation, matrices, product, turned
+from jostle._tools.rotations import AXES, at_lever, cross, crossed, euler_rotation, matrices, product, turned
 from jostle.bodies import Bodies
 from jostle.convex.linear_map import Dense, LinearMap, Sparse
 from jostle.convex.metric import Metric
@@ -57,8 +57,8 @@ class Pose:
     @staticmethod
     def of(bodies: Bodies, q: Array, orientation: Array | None) -> Pose:
         """The pose of bodies by the orientations of the axes in which they were given, as a `Solution` has them."""
-        if orientation is not None and bodies.clumped is not None:
-            orientation = product(orientation, bodies.clumped.axes)
+        if orientation is not None and bodies.parts is not None:
+            orientation = product(orientation, bodies.parts.axes)
         return Pose(bodies, q, orientation)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -72,10 +72,10 @@ class Pose:
     @property
     def as_given(self) -> Array | None:
         """Orientations of the axes in which the bodies were given."""
-        clumped, orientation = self.bodies.clumped, self.orientation
-        if clumped is None or orientation is None or orientation.ndim == 1:
+        made_of, orientation = self.bodies.parts, self.orientation
+        if made_of is None or orientation is None or orientation.ndim == 1:
             return orientation
-        return product(orientation, clumped.axes * np.array([1.0, -1.0, -1.0, -1.0]))
+        return product(orientation, made_of.axes * np.array([1.0, -1.0, -1.0, -1.0]))
 
     @cached_property
     def rotations(self) -> Array:
@@ -91,18 +91,18 @@ class Pose:
     @cached_property
     def levers(self) -> Array:
         """(b, d) from the centre of mass of its body to the centre of each part."""
-        clumped = self.bodies.clumped
-        if clumped is None:
+        made_of = self.bodies.parts
+        if made_of is None:
             return np.zeros((1, self.q.shape[-1])).repeat(self.q.size // self.q.shape[-1], axis=0)
-        return np.asarray(np.einsum("bij,bj->bi", self.rotations[clumped.owner], clumped.arms))
+        return np.asarray(np.einsum("bij,bj->bi", self.rotations[made_of.owner], made_of.arms))
 
     @cached_property
     def centres(self) -> Array:
         """The centres of all parts: q itself if each body is one ball, (b, d) for clumps of b balls together."""
-        clumped = self.bodies.clumped
-        if clumped is None or self.orientation is None:
+        made_of = self.bodies.parts
+        if made_of is None or self.orientation is None:
             return self.q
-        return np.asarray(self.q.reshape(-1, clumped.arms.shape[1])[clumped.owner] + self.levers)
+        return np.asarray(self.q.reshape(-1, made_of.arms.shape[1])[made_of.owner] + self.levers)
 
     @property
     def terms(self) -> Array | float:
@@ -113,14 +113,26 @@ class Pose:
 
     def velocities(self, w: Array) -> Array:
         """The velocities of the centres of all parts, in the shape of `centres`."""
-        clumped = self.bodies.clumped
+        made_of = self.bodies.parts
         if self.orientation is None:
             return w
-        if clumped is None:
+        if made_of is None:
             return self.translation(w)
         spin = self.spin(w)
         assert spin is not None
-        return np.asarray(w[:, : clumped.arms.shape[1]][clumped.owner] + crossed(spin[clumped.owner], self.levers))
+        return np.asarray(w[:, : made_of.arms.shape[1]][made_of.owner] + crossed(spin[made_of.owner], self.levers))
+
+    def impulse(self, on_parts: Array) -> Array:
+        """Impulses and moments on the bodies, in the shape of w, of impulses at the centres of all parts."""
+        if self.orientation is None:
+            return on_parts.reshape(self.q.shape)
+        each, arm = on_parts.reshape(-1, self.q.shape[-1]), self.levers
+        moment = cross(arm, each) if arm.shape[1] == 3 else (arm[:, 0] * each[:, 1] - arm[:, 1] * each[:, 0])[:, None]
+        w = np.zeros((self.q.size // arm.shape[1], arm.shape[1] + moment.shape[1]))
+        np.add.at(w, self.bodies.owners(np.arange(len(each))), np.concatenate([each, moment], axis=1))
+        if self.axes is not None:
+            w[:, arm.shape[1] :] = np.einsum("nji,nj->ni", self.axes, w[:, arm.shape[1] :])
+        return w
 
     def translation(self, w: Array) -> Array:
         """The velocities u of the centres of mass, in the shape of q."""
@@ -183,24 +195,3 @@ class Pose:
         columns = np.broadcast_to((width * body)[:, None, None] + np.arange(width), block.shape)
         shape = d * len(parts), width * n
         return Sparse(csr_array(G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)))
-
-
-def at_lever(lever: Array, axes: Array | None) -> Array:
-    """(m, d, d + s) matrices that map w to v + spin x lever; `axes` (m, d, d) are those of the spins, None: fixed.
-
-    >>> at_lever(np.array([[0.0, 2.0]]), None).tolist()
-    [[[1.0, 0.0, -2.0], [0.0, 1.0, 0.0]]]
-    """
-    m, d = lever.shape
-    block = np.zeros((m, d, d + AXES[d]))
-    block[:, :, :d] = np.eye(d)
-    if d == 2:
-        block[:, 0, 2], block[:, 1, 2] = -lever[:, 1], lever[:, 0]
-        return block
-    x, y, z = lever.T
-    block[:, 0, 4], block[:, 0, 5] = z, -y
-    block[:, 1, 3], block[:, 1, 5] = -z, x
-    block[:, 2, 3], block[:, 2, 4] = y, -x
-    if axes is not None:
-        block[:, :, 3:] = block[:, :, 3:] @ axes
-    return block

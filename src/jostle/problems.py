@@ -193,14 +193,18 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
         raise InvalidValue(f"{name} must be a function of {letters}, not {described(function)}")
 
     def value(*state: Any) -> Array:
-        array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
+        given = function(*state[:takes])
+        if type(given) is np.ndarray and given.dtype == float:
+            array = np.array(given, order="C")  # as `numbers` does, without the words of an error
+        else:
+            array = numbers(given, f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
             check_coordinates(array, f"what {name} returned at t = {state[0]:g}", shape)
             try:
                 array = np.array(np.broadcast_to(array, shape), order="C")
             except ValueError as error:
                 raise InvalidValue(f"{name} returned shape {array.shape}, q has shape {shape}") from error
-        if not np.isfinite(array).all():
+        if not np.vdot(array, array) < np.inf and not np.isfinite(array).all():
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
             raise NotFinite(f"{name} is {array[where]} at index {where}, t = {state[0]:g}, q = {state[1][where]}")
         return array
@@ -524,7 +528,7 @@ class Motion(Problem):
         presence = None if present is None else Presence.of(q, present, self.bodies.largest)
         _set(self, potential=None if potential is None else checked_potential(potential))
         self._turn(law, spin0, orientation0, inertia)
-        if presence is not None and self.bodies.clumped is not None:
+        if presence is not None and self.bodies.parts is not None:
             raise InvalidValue("clumps cannot come and go: leave out present=, or use jo.Balls")
         start = (self.pose0 if presence is None else self.pose0.at(presence.placed(q))).centres
         _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
@@ -533,9 +537,9 @@ class Motion(Problem):
         self, law: ImpactLaw | None, spin0: ArrayLike, orientation0: ArrayLike | None, inertia: ArrayLike | None
     ) -> None:
         """Give the bodies inertia, orientations and spins, if they have friction or are clumps."""
-        bodies, q, clumped = self.bodies, self.q0, self.bodies.clumped
+        bodies, q, made_of = self.bodies, self.q0, self.bodies.parts
         _set(self, orientation0=None, spin0=None)
-        if not isinstance(law, Coulomb) and clumped is None:
+        if not isinstance(law, Coulomb) and made_of is None:
             if inertia is not None or orientation0 is not None or np.any(spin0):
                 raise InvalidValue(
                     "balls without friction do not turn: give law=jo.Coulomb(mu), or leave out spin0, orientation0 and "
@@ -547,15 +551,15 @@ class Motion(Problem):
                 f"friction and spin need bodies in the plane or in space: q0 of shape (n, 2) or (n, 3), not {q.shape}"
             )
         n, d = q.size // q.shape[-1], q.shape[-1]
-        if clumped is not None and (clumped.arms.shape[1] != d or len(clumped.inertia) != n):
+        if made_of is not None and (made_of.arms.shape[1] != d or len(made_of.inertia) != n):
             raise InvalidValue(
-                f"there are {len(clumped.inertia)} clumps in dimension {clumped.arms.shape[1]}, and q0 "
+                f"there are {len(made_of.inertia)} clumps in dimension {made_of.arms.shape[1]}, and q0 "
                 f"has shape {q.shape}"
             )
         J = _inertia(inertia, bodies, self.within, n, d)
-        if clumped is not None and inertia is not None:
-            clumped = clumped.as_given()
-            bodies = replace(bodies, clumped=clumped)
+        if made_of is not None and inertia is not None:
+            made_of = made_of.as_given()
+            bodies = replace(bodies, parts=made_of)
         _set(self, spin0=read_only(_of_bodies(spin0, "spin0", n, d)))
         _set(self, orientation0=read_only(_orientations(orientation0, n, d)))
         _set(self, bodies=replace(bodies, inertia=J))
@@ -687,7 +691,7 @@ class Sweeping(Problem):
     ):
         q = read_only(finite(q0, "q0"))
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
-        if _within(within).bodies.clumped is not None:
+        if _within(within).bodies.parts is not None:
             raise InvalidValue("Clumps turn, which only bodies with inertia do: use jo.Motion, or jo.Balls for discs")
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         M = of_masses(1.0 if mass is None else mass, q.shape)
@@ -777,14 +781,14 @@ def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: 
             "coordinates of a body, or from radii that change"
         )
     mass = 1.0 / mass
-    if bodies.clumped is not None:
+    if bodies.parts is not None:
         off = next((Q.off_centre for Q in parts(within) if isinstance(Q, Clumps)), None)
         if off is not None and off.max(initial=0.0) > CENTRED:
             raise InvalidValue(
                 f"the centre of mass of clump {int(off.argmax())} is not the origin of its arms, by {off.max():.3g} of "
                 f"its size: subtract it from the arms, or give inertia= for a clump that is not of one density"
             )
-        J = mass[:, None] * bodies.clumped.inertia
+        J = mass[:, None] * bodies.parts.inertia
         if J.size and not J.min() > 0.0:
             raise InvalidValue(
                 f"the inertia of clump {int(np.argmin(J.min(axis=1)))} is zero about an axis, because "

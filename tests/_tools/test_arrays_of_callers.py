@@ -137,7 +137,8 @@ def test_no_array_of_the_caller_is_kept(make):
 
 def test_an_array_that_is_kept_is_found():
     c = np.ones(1)
-    assert [path for path, inside in arrays_in(jo.convex.Pairs(np.zeros(1, int), c.astype(int), c[:, None], 2))] == [
+    rows = jo.convex.NormalRows(np.zeros(1, int), c.astype(int), c[:, None], 2)
+    assert [path for path, inside in arrays_in(rows)] == [
         ".i", ".j", ".normal",
     ]  # fmt: skip
     assert any(inside is c for _, inside in arrays_in({"a": [lambda: c]}))

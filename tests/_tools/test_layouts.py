@@ -52,7 +52,7 @@ def test_contacts_are_projected_on_alike(solver, kind, laid):
     (i, j), normal, gap = reference.all_pairs(LATTICE, RADII, np.full(25, 0.2), np.full(2, np.inf))
     w, points = np.random.default_rng(0).normal(size=(25, 2)), []
     for lay in (np.ascontiguousarray, laid):
-        G = jo.convex.Pairs(lay(i.astype(kind)), lay(j.astype(kind)), lay(normal), 25, lay(LATTICE))
+        G = jo.convex.NormalRows(lay(i.astype(kind)), lay(j.astype(kind)), lay(normal), 25, lay(LATTICE))
         K = jo.convex.Polyhedron(G, lay(gap), length=lay(np.full(len(gap), 0.5)))
         points.append(solver.project(lay(w), K, mass=lay(np.ones((25, 2)))).point)
     np.testing.assert_array_equal(points[1], points[0])

@@ -87,7 +87,7 @@ def test_a_fall_is_followed_to_the_floor():
         0.0,
         np.array([1.25, 0.0]),
         9.0,
-        lambda t, y: y[:1],
+        lambda t, y: y[:, :1],
         np.array([1e-14]),
         1.0,
     )

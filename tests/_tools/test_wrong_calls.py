@@ -48,7 +48,7 @@ WRONG = {
     "text": "a", "None": None, "texts": ["a", "b"], "nan": float("nan"), "-1": -1, "complex": 1j, "object": object(),
 }  # fmt: skip
 RESULTS = {
-    "Contacts", "Free", "ConstraintSet", "Impact", "ImpactLaw", "Pairs", "Progress", "Projection", "Residual",
+    "Contacts", "Free", "ConstraintSet", "Impact", "ImpactLaw", "NormalRows", "Progress", "Projection", "Residual",
     "Solution", "State", "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised",
     "macro.Lattice", "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Evolution",
     "macro.State", "macro.ObstacleStep",

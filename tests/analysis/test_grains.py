@@ -324,7 +324,7 @@ def test_unequal_discs_come_to_rest_with_as_many_contacts_as_velocities(heap):
     sol, radii, _ = heap
     found, n = forces(sol), len(radii)
     i, j = found.pairs.T
-    independent = np.linalg.matrix_rank(jo.convex.Pairs(i, j, found.normals, n).toarray())
+    independent = np.linalg.matrix_rank(jo.convex.NormalRows(i, j, found.normals, n).toarray())
     free = np.count_nonzero(np.abs(sol.u[-1]).max(axis=1) > 1e-9)
     assert len(found.magnitude) == independent
     assert 2 * n - free <= independent <= 2 * n

@@ -65,7 +65,7 @@ def test_a_blockade_is_named_and_ends_the_command_with_code_4(here, jostle):
     found = json.loads(out)
     assert (code, found["status"], found["crowd"]["blocked"]) == (4, "blocked", True)
     assert "0 and 1" in found["crowd"]["blockade"]
-    assert "blocked nobody has moved since" in " ".join(jostle("info", "a.vtkhdf")[1].split())
+    assert "blocked nobody has moved on since" in " ".join(jostle("info", "a.vtkhdf")[1].split())
 
 
 def test_a_run_that_goes_on_although_people_are_blocked_ends_with_code_4(here, jostle):

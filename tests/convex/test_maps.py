@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 import jostle as jo
-from jostle.convex.linear_map import Dense, LinearMap, Mixed, Pairs, Sparse, as_map, stacked
+from jostle.convex.linear_map import Dense, LinearMap, Mixed, NormalRows, Sparse, as_map, stacked
 from jostle.convex.metric import metric
 from jostle.convex.residuals import residual
 from jostle.errors import InvalidValue
@@ -25,7 +25,7 @@ def contact_rows(d):
         rows[c, i[c]] -= normal[c]
         if j[c] >= 0:
             rows[c, j[c]] += normal[c]
-    return Pairs(i, j, normal, BODIES), rows.reshape(ROWS, BODIES * d)
+    return NormalRows(i, j, normal, BODIES), rows.reshape(ROWS, BODIES * d)
 
 
 class Foreign(LinearMap):
@@ -140,14 +140,14 @@ def test_rows_are_the_rows_asked_for_in_the_order_asked_for(kind, selection):
 
 def test_a_wall_does_not_move():
     """(G u)_c = normal . (u_j - u_i), and u_j = 0 for every j < 0."""
-    G = Pairs(np.array([0, 1]), np.array([-1, -7]), np.array([[0.0, -1.0], [1.0, 0.0]]), bodies=2)
+    G = NormalRows(np.array([0, 1]), np.array([-1, -7]), np.array([[0.0, -1.0], [1.0, 0.0]]), bodies=2)
     assert (G @ np.array([3.0, -2.0, 5.0, 4.0])).tolist() == [-2.0, -5.0]
 
 
 def test_pairs_stacked_on_pairs_stay_pairs():
     pairs, array = contact_rows(2)
     both = stacked(pairs, pairs.rows(np.array([3, 1])))
-    assert isinstance(both, Pairs)
+    assert isinstance(both, NormalRows)
     np.testing.assert_array_equal(both.toarray(), np.vstack([array, array[[3, 1]]]))
 
 
@@ -177,7 +177,7 @@ def test_the_opposite_and_the_contacts_of_every_form(kind, d):
     contacts = G.contacts
     assert (contacts is None) == (len(rows) == 0)
     if contacts is not None:
-        again = Pairs(contacts.i, contacts.j, contacts.normal, contacts.bodies)
+        again = NormalRows(contacts.i, contacts.j, contacts.normal, contacts.bodies)
         np.testing.assert_array_equal(again.toarray(), array[rows])
 
 
@@ -241,7 +241,7 @@ def test_what_is_no_matrix_is_refused(given):
 def test_a_map_without_rows_or_bodies_is_still_a_map():
     nobody = np.zeros(0, dtype=np.int64)
     for bodies in (3, 0):
-        G = Pairs(nobody, nobody, np.zeros((0, 2)), bodies=bodies)
+        G = NormalRows(nobody, nobody, np.zeros((0, 2)), bodies=bodies)
         assert G.shape == (0, 2 * bodies)
         assert (G @ np.zeros(2 * bodies)).shape == (0,)
         assert G.magnitude(np.zeros(2 * bodies)).shape == (0,)
@@ -253,7 +253,7 @@ def test_a_map_without_rows_or_bodies_is_still_a_map():
 @pytest.mark.parametrize(("i", "j"), [(-1, 0), (2, 0), (0, 2)])
 def test_pairs_of_bodies_that_do_not_exist_are_refused(i, j):
     with pytest.raises(InvalidValue, match="names a body that is not one of 0 to 1"):
-        Pairs(np.array([i]), np.array([j]), np.array([[1.0, 0.0]]), bodies=2)
+        NormalRows(np.array([i]), np.array([j]), np.array([[1.0, 0.0]]), bodies=2)
 
 
 def test_some_rows_of_a_polyhedron_keep_their_names():
@@ -264,7 +264,7 @@ def test_some_rows_of_a_polyhedron_keep_their_names():
 
 def test_rows_of_contacts_in_friction_cones_have_the_residuals_of_their_dense_form():
     """Two rows of one body against a wall, which are a block: it slides by 1 and overlaps by 0.5."""
-    pairs = Pairs(np.array([0, 0]), np.array([-1, -1]), -np.eye(2), bodies=1)
+    pairs = NormalRows(np.array([0, 0]), np.array([-1, -1]), -np.eye(2), bodies=1)
     cones = jo.convex.Cones(axis=np.array([[0.0, 1.0]]), mu=np.array([0.5]))
     w, M = np.array([1.0, -0.5]), metric(1.0, (2,))
     for u, p in ((w, np.zeros(2)), (np.array([0.75, 0.0]), np.array([-0.25, 0.5]))):

@@ -165,6 +165,7 @@ CHANGED = {
     "GatedWalk": {"chosen", "towards", "distance", "lengths", "order", "cut_off", "closed"},
     "KnownExits": {"chosen", "distance", "lengths"},
     "StairPaces": {"towards"},
+    "TakingTurns": {"towards", "waits", "memory_type", "memory", "restore"},
     "Together": {"chosen", "towards"},
     "Quickest": {"towards", "memory_type", "memory", "restore"},
     "Repulsion": {"towards"},

@@ -95,22 +95,18 @@ def test_wishes_do_not_depend_on_the_number_of_threads(monkeypatch):
     np.testing.assert_array_equal(*found)
 
 
-def test_the_densities_of_groups_add_up():
+def test_densities_have_the_weights_of_people_and_add_up():
     """Each group has the density that it has alone; all rows are found whatever their number in a piece."""
-    plan = hall()
-    q, wish = people_of(plan)
-    goal = wish.chosen(q)
+    q, wish = people_of(hall())
+    goal, whole_grid = wish.chosen(q), quickest.Window((0, 0), wish.floor.grid.shape)
+    wish(0.0, q)
 
-    def of_one_group(some):
-        return quickest.Density.of(wish.floor, some, np.zeros(len(some), dtype=int), 0.35).total
+    def cost(weights):
+        return quickest._cost(*wish.floor.density(q, weights, 0.35), whole_grid)
 
-    density = quickest.Density.of(wish.floor, q, goal, 0.35)
-    np.testing.assert_allclose(density.total, of_one_group(q), atol=1e-13)
-    window, found = density.groups[0]
-    np.testing.assert_array_equal(found, of_one_group(q[goal == 0])[window.slices])
-    cost = density.cost(0, quickest.Window((0, 0), wish.floor.grid.shape), 0.8, 4.0)
-    own, others = (of_one_group(some) for some in (q[goal == 0], q[goal != 0]))
-    np.testing.assert_allclose(cost, 1.0 + 0.8 * own + 4.0 * others, rtol=1e-13)
+    own, others = cost(0.8 * (goal == 0)), cost(4.0 * (goal != 0))
+    np.testing.assert_allclose(quickest._cost(*wish._density(0), whole_grid), own + others - 1.0, rtol=1e-13)
+    assert (cost(np.zeros(len(q))) == 1.0).all()
 
 
 def test_people_without_a_quickest_way_keep_the_direction_of_the_wish_inside(monkeypatch):

@@ -6,8 +6,9 @@ import pytest
 import jostle as jo
 from jostle.crowds import FreeWish, Group, Journey, Pedestrians, Plan, Quickest, Repulsion, TimeGap, crowd
 from jostle.crowds.model.behaviours import SIGHT
-from jostle.crowds.model.quickest import Density, Floor
+from jostle.crowds.model.quickest import Floor, Window, _cost
 from kernel_sets import cpu, reference
+from rows import WHOLE, few
 
 pytest.importorskip("shapely")
 
@@ -54,6 +55,18 @@ def test_the_speed_is_that_of_the_gap_ahead(strip):
         np.testing.assert_allclose(found[k], [way[k] * min(V, max(least, 0.0) / 0.5), 0.0], atol=1e-12)
 
 
+def test_of_two_who_are_each_ahead_of_the_other_the_one_who_is_looked_at_less_straight_goes():
+    """Side by side before a door; and head-on, where both stop."""
+    q, angle = np.array([[0.0, 0.0], [0.25, 0.35]]), np.deg2rad([40.0, -35.0])
+    way = V * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    before = TimeGap(FreeWish(lambda t, x: way, nearer=None), R)(0.0, q)
+    np.testing.assert_allclose(before, [0.0 * way[0], way[1]], atol=0.05)
+    both = TimeGap(FreeWish(lambda t, x: [[V, 0.0], [-V, 0.0]], nearer=None), R)(
+        0.0, np.array([[0.0, 0.0], [0.4, 0.0]])
+    )
+    np.testing.assert_allclose(both, 0.0, atol=1e-12)
+
+
 def test_those_who_stand_stay_and_nobody_is_faster_than_they_wish():
     q = np.random.default_rng(3).uniform([3.0, 0.3], [7.0, 2.7], (12, 2))
     speed = np.where(np.arange(12) % 3 == 0, 0.0, V)
@@ -63,12 +76,17 @@ def test_those_who_stand_stay_and_nobody_is_faster_than_they_wish():
     assert found[speed > 0.0].max() > 0.0
 
 
+def density(floor, q, width):
+    """People per unit area at all nodes of the grid."""
+    return _cost(*floor.density(q, np.ones(len(q)), width), Window((0, 0), floor.grid.shape)) - 1.0
+
+
 def test_the_density_is_a_gaussian_that_walls_reflect():
     """The walls are in the middle between nodes, so they are where the links are cut."""
     plan = Plan([(0, 0), (8, 0), (8, 3.001), (0, 3.001)], exits={"east": ((8, 1), (8, 2))})
     floor = Floor.on(plan, jo.crowds.shortest_paths(plan, R, spacing=0.1).grid)
     q, width = np.array([[5.03, 1.52], [2.0, 0.3]]), 0.35
-    found, x = Density.of(floor, q, np.zeros(2, dtype=int), width).total, floor.grid.nodes()
+    found, x = density(floor, q, width), floor.grid.nodes()
     images = [*q, *(q * [1.0, -1.0]), *([0.0, 6.002] + q * [1.0, -1.0])]
     exact = sum(np.exp(-((x - at) ** 2).sum(axis=1) / (2 * width**2)) for at in images) / (2 * np.pi * width**2)
     assert found.sum() * 0.1**2 == pytest.approx(2.0)
@@ -80,7 +98,7 @@ def test_nobody_is_felt_through_a_thin_wall():
     exits = {"west": ((0, 1), (0, 2)), "east": ((10, 1), (10, 2))}
     plan = Plan([(0, 0), (10, 0), (10, 3), (0, 3)], exits=exits, walls=walls)
     floor = Floor.on(plan, jo.crowds.shortest_paths(plan, R, spacing=0.1).grid)
-    found = Density.of(floor, np.array([[4.7, 1.5]]), np.zeros(1, dtype=int), 0.35).total.ravel()
+    found = density(floor, np.array([[4.7, 1.5]]), 0.35).ravel()
     x = floor.grid.nodes()
     assert found[x[:, 0] > 5.0].max() == 0.0
     assert found[x[:, 0] < 5.0].sum() * 0.1**2 == pytest.approx(1.0)
@@ -140,6 +158,27 @@ def test_people_who_meet_in_a_corridor_pass_each_other():
     sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, every=20, until=CORRIDOR.empty)
     assert sol.status == "stopped"
     assert sol.t[-1] < 14.0
+
+
+STARTS = 100 if WHOLE else 4
+
+
+@pytest.mark.parametrize("width", few([1.0, 1.25, 1.5, 1.75, 2.0]))
+def test_two_people_who_meet_in_a_corridor_pass_within_twice_the_free_time(width):
+    length = 5.0
+    corners = [(0, 0), (length, 0), (length, width), (0, width)]
+    plan = Plan(corners, exits={"west": ((0, 0), (0, width)), "east": ((length, 0), (length, width))})
+    for seed in range(STARTS):
+        random = np.random.default_rng(seed)
+        way, speed = random.uniform(length - 1.5, length - 0.5, 2), random.uniform(1.0, V, 2)
+        x, y = [length - way[0], way[1]], random.uniform(1.05 * R, width - 1.05 * R, 2)
+        groups = [
+            Group(goal, places=[place], radius=R, speed=pace, goal=goal)
+            for goal, place, pace in zip(("east", "west"), zip(x, y, strict=True), speed, strict=True)
+        ]
+        people = crowd(groups, room=plan, behaviour=Pedestrians())
+        sol = jo.solve(people, jo.Venel(), t=2.0 * (way / speed).max(), h=0.05, every=100)
+        assert not plan.inside(sol.q[-1]).any(), f"seed {seed}: {sol.q[-1]}"
 
 
 def test_somebody_who_stands_in_a_corridor_holds_nobody():

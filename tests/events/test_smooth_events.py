@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import ellipk
 
@@ -259,8 +260,8 @@ def test_two_masses_on_a_rod_hit_the_floor_by_moreaus_law(e):
 
 
 def test_steps_start_from_corrected_states_so_that_errors_do_not_grow():
-    nothing, circle = np.zeros(0), lambda t, y: np.array([-y[1], y[0]])
-    given = (circle, 0.0, np.array([1.0, 0.0]), 50.0, lambda t, y: nothing, nothing, 1.0, None)
+    circle = lambda t, y: np.array([-y[1], y[0]])  # noqa: E731
+    given = (circle, 0.0, np.array([1.0, 0.0]), 50.0, lambda t, y: np.zeros((len(t), 0)), np.zeros(0), 1.0, None)
     path = follow(*given, lambda t, y: y / np.linalg.norm(y))
     np.testing.assert_allclose([np.linalg.norm(piece.y(piece.end)) for piece in path.pieces], 1.0, atol=2e-14)
     assert abs(np.linalg.norm(follow(*given).y) - 1.0) > 1e-13
@@ -323,6 +324,11 @@ def table(height, hertz):
     return jo.HalfSpace([1.0], offset=lambda t: height * np.sin(2.0 * np.pi * hertz * t))
 
 
+def top(energy):
+    """Where a point in the potential q^2 / 2 + q^4 / 4 turns back."""
+    return np.sqrt(-1.0 + np.sqrt(1.0 + 4.0 * energy))
+
+
 def until(problem, end, events):
     try:
         return jo.solve_by_events(problem, t=end, max_events=events)
@@ -345,6 +351,16 @@ def test_an_impact_on_a_shaking_table_does_not_depend_on_the_end_of_the_run(end,
     (event, *_) = until(ball, end, 2).events
     assert event.t == pytest.approx(hit, abs=1e-11)
     assert event.after[0] == pytest.approx((1.0 + e) * height * w * np.cos(w * hit) + e * G * hit, abs=1e-9)
+
+
+def test_impacts_under_a_force_from_the_origin_do_not_depend_on_the_end_of_the_run():
+    """A point at 0 has no length, and a force that is 0 there no size."""
+    point = jo.Motion(q0=[0.0], v0=[1.0], force=lambda t, q: -q - q**3, within=jo.HalfSpace([1.0]))
+    bouncing = jo.Motion(q0=[0.0], v0=[1.0], force=point.force, within=point.within, law=jo.Restitution(0.9))
+    short, long = (until(bouncing, end, 8) for end in (1e2, 1e8))
+    half = [2.0 * quad(lambda q, E=E: 1.0 / np.sqrt(2.0 * E - q**2 - 0.5 * q**4), 0.0, top(E))[0] for E in (0.5, 0.405)]
+    np.testing.assert_allclose([event.t for event in short.events[:2]], np.cumsum(half), atol=1e-8)
+    np.testing.assert_allclose([one.t for one in long.events], [one.t for one in short.events], atol=1e-12)
 
 
 @pytest.mark.parametrize("end", [0.5, 2.0])

@@ -61,8 +61,8 @@ class Swarm:
             own = bodies.inertia[:, 0] * spin
         else:
             axes = turned_by(turn)
-            if bodies.clumped is not None:
-                axes = axes @ turned_by(bodies.clumped.axes)
+            if bodies.parts is not None:
+                axes = axes @ turned_by(bodies.parts.axes)
             own = np.einsum("nij,nj,nkj,nk->ni", axes, bodies.inertia, axes, spin)
         kinetic = 0.5 * (m * u * u).sum() + 0.5 * (own * spin).sum()
         return (m * u).sum(axis=0), (wedge(q, m * u) + own).sum(axis=0), kinetic

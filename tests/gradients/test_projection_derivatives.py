@@ -126,7 +126,7 @@ def test_rows_that_can_push_are_not_weak_though_they_have_no_multiplier():
 def test_large_problems_agree_with_small_ones_and_G_keeps_its_pattern():
     """A row of balls that collide in pairs: conjugate gradients, and the exact answer of each pair."""
     n = 400
-    G = jo.convex.Pairs(np.arange(0, n, 2), np.arange(1, n, 2), np.tile([[1.0, 0.0]], (n // 2, 1)), bodies=n)
+    G = jo.convex.NormalRows(np.arange(0, n, 2), np.arange(1, n, 2), np.tile([[1.0, 0.0]], (n // 2, 1)), bodies=n)
     rng = np.random.default_rng(2)
     w = np.stack([np.tile([1.0, -1.0], n // 2), rng.normal(size=n)], axis=1)
     mass, c = rng.uniform(0.5, 2.0, n), rng.uniform(0.0, 1.0, n // 2)

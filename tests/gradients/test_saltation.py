@@ -352,3 +352,37 @@ def test_the_derivative_by_a_fast_phase_is_differenced_by_what_it_changes():
     dafter = (1.0 + e) * A * (c - w * s * (hit.t + w * dt))
     exact = -dt - after * dt + dafter * (T - hit.t)
     assert found.reverse(q=[1.0]).theta[0] == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("force", [[-9.81], jo.gradients.with_vjp(lambda t, q: -9.81 - q, lambda t, q, y: -y)])
+def test_derivatives_at_many_times_are_those_of_runs_that_end_there(force):
+    ball = jo.Motion(q0=[1.0], force=force, within=jo.HalfSpace([1.0]), law=jo.Restitution(0.4))
+    times = np.array([[0.2, 0.6], [0.9, 1.4]])  # it rests in the end
+    found = jo.sensitivity_by_events(ball, t=1.4).at(times)
+    ends = [jo.sensitivity_by_events(ball, t=t) for t in times.ravel()]
+    assert found.derivative.shape == (2, 2, 2, 2)
+    np.testing.assert_allclose(found.derivative.reshape(4, 2, 2), [end.derivative for end in ends], atol=1e-8)
+    np.testing.assert_allclose(found.q.ravel(), [end.q[0] for end in ends], atol=1e-10)
+    np.testing.assert_allclose(
+        found.forward(e=1.0, mass=0.3)[0].ravel(), [end.forward(e=1.0, mass=0.3)[0][0] for end in ends], atol=1e-8
+    )
+    weights = np.array([[[1.0], [-2.0]], [[3.0], [0.5]]])
+    gradient = found.reverse(q=weights, u=2.0 * weights)
+    each = [end.reverse(q=[w], u=[2.0 * w]) for end, w in zip(ends, weights.ravel(), strict=True)]
+    for name in ("q0", "v0", "mass", "e"):
+        assert getattr(gradient, name) == pytest.approx(sum(getattr(one, name) for one in each), abs=1e-8)
+    with pytest.raises(jo.InvalidValue, match=r"t must lie in \[0, 1.4\]"):
+        found.at(1.5)
+
+
+def test_at_the_time_of_an_impact_the_derivative_is_that_after_it():
+    found = jo.sensitivity_by_events(dropped(), t=1.0)
+    (hit,) = (event.t for event in found.solution.events)
+    before, at, after = found.at([hit - 1e-9, hit, hit + 1e-9]).derivative
+    np.testing.assert_allclose(at, after, atol=1e-7)
+    assert np.abs(at - before).max() > 1.0
+
+
+def test_parameters_of_which_a_start_at_zero_depends_are_differenced():
+    found = jo.sensitivity_by_events(lambda x: jo.Motion(q0=[0.0], v0=[np.sin(3.0 * x[0])]), t=2.0, theta=[0.0])
+    assert found.forward(theta=[1.0])[0][0] == pytest.approx(6.0, rel=1e-10)

@@ -19,6 +19,11 @@ def test_jax_differentiates_through_impacts(compiled):
     gradient = jax.grad(height, argnums=(0, 1, 2))
     found = (jax.jit(gradient) if compiled else gradient)(jax.numpy.ones(1), jax.numpy.zeros(1), 0.8)
     np.testing.assert_allclose([np.sum(each) for each in found], np.multiply(2.0, [BY_Y0, BY_V0, BY_E]), atol=1e-5)
+    coefficients = jax.numpy.array([0.5, 0.8])
+    each = jax.vmap(lambda e: gradient(jax.numpy.ones(1), jax.numpy.zeros(1), e)[2])(coefficients)
+    np.testing.assert_allclose(each[1], found[2], rtol=1e-12)
+    jacobian = jax.jacrev(lambda q0: jostle.jax.run(drop, t=0.7, q0=q0, v0=np.zeros(1), e=0.8)[0])(jax.numpy.ones(1))
+    np.testing.assert_allclose(jacobian, [[BY_Y0]], atol=1e-8)
 
 
 def test_jax_differentiates_through_time_steps():

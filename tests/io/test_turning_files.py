@@ -17,7 +17,7 @@ from turning import ALL, T, same, solved
 import jostle as jo
 import rows
 from jostle._tools.rotations import matrices
-from jostle.bodies import Clumped
+from jostle.bodies import Parts
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import layout
 from jostle.io.trajectory import Writer
@@ -69,9 +69,9 @@ def test_energies_need_no_problem(runs, files, name):
 @pytest.mark.parametrize("name", ["clumps", "crosses"])
 def test_places_of_balls_need_no_problem(runs, files, name):
     found = jo.io.read(files / f"{name}.vtkhdf")
-    clumped, expected = found.facts.clumped, ALL[name]().bodies.clumped
-    assert isinstance(clumped, Clumped)
-    for here, there in zip(clumped, expected, strict=True):
+    made_of, expected = found.facts.parts, ALL[name]().bodies.parts
+    assert isinstance(made_of, Parts)
+    for here, there in zip(made_of, expected, strict=True):
         np.testing.assert_array_equal(here, there)
     for k in (0, 7, -1):
         np.testing.assert_array_equal(found.places(k), runs[name].places(k))
@@ -100,7 +100,7 @@ def test_some_frames_and_bodies_are_read_at_a_time(runs, files):
 def test_vtk_sees_spins_and_orientations_and_friction(runs, files, name):
     sol, reader = runs[name], by_vtk.reader(files / f"{name}.vtkhdf")
     d = sol.q.shape[2]
-    owner = np.arange(len(sol.q[0])) if sol.facts.clumped is None else sol.facts.clumped.owner
+    owner = np.arange(len(sol.q[0])) if sol.facts.parts is None else sol.facts.parts.owner
     touched = 0
     for k in (0, 11, 29, len(sol.t) - 1):
         seen = by_vtk.at(reader, sol.t[k])
@@ -124,10 +124,10 @@ def test_vtk_sees_spins_and_orientations_and_friction(runs, files, name):
             pair = sol.pairs[k][active, 0 if which == "first_body" else 1]
             own, ball = pair >= 0, np.maximum(pair, 0)
             assert seen.cell_data[which][1:].tolist() == np.where(own, owner[ball], pair).tolist()
-            if sol.facts.clumped is not None:
+            if sol.facts.parts is not None:
                 expected = np.where(own, ball - start[ball], -1)
                 assert seen.cell_data[part][1:].tolist() == expected.tolist()
-        if sol.facts.clumped is not None:
+        if sol.facts.parts is not None:
             assert seen.point_data["part"].tolist() == (np.arange(len(owner)) - start).tolist()
         assert seen.cell_data["point"][1:, :d].tolist() == sol.contact_points(k)[active].tolist()
         touched += int((np.abs(cells).max(axis=1) > 0.0).sum()) if len(cells) else 0
@@ -328,7 +328,7 @@ def test_tables_have_columns_of_spins(runs, tmp_path):
         jo.io.export(sol, tmp_path / f"{name}.csv")
         with open(tmp_path / f"{name}.csv") as file:
             head, *rows = csv.reader(file)
-        clumps = sol.facts.clumped is not None
+        clumps = sol.facts.parts is not None
         assert head[:3] == (["t", "body", "ball"] if clumps else ["t", "body", "x"])
         heads[name] = head[9 + clumps :]
         names = [f"{sol.facts.called} {row[1]}" + (f", ball {row[2]}" if clumps else "") for row in rows]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from jostle import kernels
 from jostle.kernels import ContactRows, Stop
+from kernel_sets import reference
 
 
 def rows_in_space(d):
@@ -13,7 +13,7 @@ def rows_in_space(d):
     q = np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
     q = random.permutation(q + random.uniform(-0.1, 0.1, q.shape))
     n = len(q)
-    (i, j), normal, gap = kernels.all_pairs.definition(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
+    (i, j), normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
     along, wall = np.argsort(q.sum(axis=1)), np.arange(0, n, 7)
     i, j = np.concatenate([along[:2], i, wall]), np.concatenate([along[-2:], j, -1 - wall])
     axis = np.eye(1, d)

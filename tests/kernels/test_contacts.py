@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows_in_space import rows_in_space
 
+from contact_definitions import accelerated_sweeps
 from jostle.kernels import Answer, ContactRows, space
 from jostle.kernels.cpu import arrangement
 from jostle.kernels.cpu.arrangement import ROW, GivenRows, arranged
-from jostle.kernels.reference.sweeps import Stop, accelerated_sweeps
+from jostle.kernels.reference.sweeps import Stop
 from kernel_sets import cpu, reference
 from rows import WHOLE, examples, whole
 

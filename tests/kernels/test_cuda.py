@@ -12,10 +12,11 @@ from test_contacts import whitened
 from test_interface import ARGUMENTS, CONTACT_KERNELS, FIRST, LOOSELY
 
 import jostle.kernels
+from contact_definitions import accelerated_sweeps
 from jostle.kernels import ContactRows, Grip, space
 from jostle.kernels.devices import array_module
 from jostle.kernels.interface import KERNELS
-from jostle.kernels.reference.sweeps import Stop, accelerated_sweeps
+from jostle.kernels.reference.sweeps import Stop
 from kernel_sets import cpu, reference
 from rows import whole
 

@@ -5,12 +5,13 @@ import pytest
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
+from contact_definitions import accelerated_sweeps
 from jostle.convex.linear_map import Dense, Sparse
 from jostle.convex.metric import metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.residuals import residual
 from jostle.kernels.reference.dense import EMPTY, ROUND_OFF, SOLVED, UNFINISHED
-from jostle.kernels.reference.sweeps import Stop, accelerated_sweeps
+from jostle.kernels.reference.sweeps import Stop
 from kernel_sets import cpu, reference
 
 SHAPES = [(1, 1), (3, 5), (6, 6), (12, 4), (40, 15), (30, 60)]

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import jostle as jo
+from jostle.contacts import Contacts
 from jostle.convex.linear_map import LinearMap, Sparse
-from jostle.sets.contacts import Contacts
 
 
 class OneRow(LinearMap):

@@ -10,7 +10,7 @@ import jostle as jo
 import pretended_device
 import pretended_kernels
 from device_scenes import SCENES, SOLVER, crowd, pile, scheme_of, thrown
-from jostle.schemes import grip
+from jostle.schemes import friction
 from jostle.solvers import base
 from pretended_kernels import CONTACT_KERNELS
 
@@ -19,7 +19,7 @@ from pretended_kernels import CONTACT_KERNELS
 def device(monkeypatch):
     """device="cuda" is the pretended one; and the CPU sweeps contacts even in small problems, as a device does."""
     monkeypatch.setattr(base, "MAX_DENSE_ENTRIES", 0)
-    monkeypatch.setattr(grip, "MAX_FEW_BLOCKS", 0)
+    monkeypatch.setattr(friction, "MAX_FEW_BLOCKS", 0)
     return pretended_device.install(monkeypatch)
 
 

@@ -769,7 +769,7 @@ class Rail(jo.ConstraintSet):
         G[body, body, 1] = 1.0
         pairs = np.stack([body, np.full(len(q), -1)], axis=1)
         rows = jo.convex.Polyhedron(G.reshape(len(q), -1), np.zeros(len(q))).G
-        return jo.sets.Contacts(q[:, 1].copy(), rows, pairs, numbers=1, at=q, bodies=len(q), length=1.0,
+        return jo.sets.Contacts(q[:, 1].copy(), rows, pairs, numbers=1, at=q, part_count=len(q), length=1.0,
                            equal=np.ones(len(q), dtype=bool))  # fmt: skip
 
 

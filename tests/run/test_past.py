@@ -377,15 +377,15 @@ def building():
     groups = [
         jo.crowds.Group("above", 3, radius=0.2, start=upper, family=2),
         jo.crowds.Group("here", 6, radius=0.2, start=ground, route=["desk"]),
-        jo.crowds.Group("late", 4, radius=0.2, start=ground, enters=[1.0, 2.0, 3.0, 4.0]),
+        jo.crowds.Group("late", 4, radius=0.2, start=ground, enters=[0.5, 1.0, 1.5, 2.0]),
     ]
-    gates = [jo.crowds.Gate("west", most=3), jo.crowds.Gate("north", open=[(6.0, 99.0)])]
+    gates = [jo.crowds.Gate("west", most=3), jo.crowds.Gate("north", open=[(3.0, 99.0)])]
     stops = {"desk": jo.crowds.Stop((6, 3), dwell=1.0)}
     behaviour = jo.crowds.Pedestrians()
     return jo.crowds.crowd(groups, room=plan, gates=gates, stops=stops, behaviour=behaviour, seed=3)
 
 
-def walked(people, t=8.0, **more):
+def walked(people, t=5.0, **more):
     return np.array(jo.solve(people, jo.Venel(), t=t, h=H, **more).q).tobytes()
 
 
@@ -414,10 +414,10 @@ def test_a_run_inside_another_one_of_the_same_problem_changes_neither(alone):
 
 def test_runs_after_each_other_have_the_same_bits_and_the_problem_is_that_of_the_user(alone, tmp_path):
     people = building()
-    walked(people, t=5.0)
+    walked(people, t=3.0)
     assert walked(people) == alone
     output = jo.io.Output(tmp_path / "a.vtkhdf", checkpoint=tmp_path / "c", dtype=float)
-    walked(people, t=5.0, output=output)
+    walked(people, t=3.0, output=output)
     assert walked(people, output=replace(output, resume=True)) == alone
     assert jo.solve(people, jo.Venel(), t=0.1, h=H).problem is people
 

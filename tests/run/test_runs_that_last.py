@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
+from jostle.contacts import Contacts
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.checkpoint import read_whole, write_whole
 from jostle.kernels import parallel as kernels
-from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
 from rows import examples, few
 

@@ -8,7 +8,7 @@ import pytest
 
 import jostle as jo
 from jostle.cli import main
-from jostle.crowds.model.crowd import STANDSTILL, EmptyOrBlocked
+from jostle.crowds.model.crowd import STANDSTILL, WITHOUT_PROGRESS, EmptyOrBlocked
 from jostle.scenarios import parse
 from jostle.schemes.state import State
 
@@ -92,6 +92,19 @@ def test_somebody_who_moves_a_little_now_and_then_is_not_blocked():
 
     assert [ends_at(0.0), ends_at(0.4)] == [STANDSTILL] * 2
     assert ends_at(0.6) == np.inf
+
+
+def test_people_who_step_to_and_fro_and_come_no_nearer_are_blocked():
+    """One of two comes nearer for the first 20 s; then both only step aside and back."""
+    state = State.of(0.0, np.zeros((2, 2)), np.zeros((2, 2)))
+    until = EmptyOrBlocked(
+        lambda state: False, np.ones(2), order=lambda q: (50.0 - q[:, 0], np.zeros(len(q), dtype=int))
+    )
+    for t in np.arange(0.0, 90.0, 0.5):
+        q = np.array([[0.0, 2.0 * (t // 2.0 % 2.0)], [min(t, 20.0), 5.0]])
+        if found := until(state.replace(t=float(t), q=q)):
+            break
+    assert (found, t) == ("blocked", 20.0 + WITHOUT_PROGRESS)
 
 
 def test_a_second_run_with_the_same_condition_starts_afresh():

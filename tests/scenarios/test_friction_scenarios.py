@@ -115,10 +115,10 @@ ONE, TWO = "{ arms = [[0.0, 0.0]], radii = 0.2 }", "{ arms = [[0.0, 0.0]], radii
 @pytest.mark.parametrize(("other", "balls"), [(ONE, 6), (TWO, 5)])
 def test_clumps_have_shapes_by_their_shares(other, balls):
     problem = built(WORMS.replace("@", other)).problem
-    clumped = problem.bodies.clumped
-    assert len(clumped.owner) == balls
+    made_of = problem.bodies.parts
+    assert len(made_of.owner) == balls
     assert problem.q0.shape == (4, 2)
-    counts = np.bincount(clumped.owner)
+    counts = np.bincount(made_of.owner)
     masses = problem.bodies.mass.mass.reshape(4, 2)[:, 0]
     assert masses == pytest.approx(np.where(counts == 2, 2 * np.pi * 0.09, np.pi * 0.04))
     assert len(set(problem.orientation0.tolist())) == 4

@@ -31,7 +31,7 @@ def test_the_reach_that_a_set_of_a_user_gives_may_be_any_array(reach):
 
         def linearise(self, t, q, _=np.inf):
             rows = jo.HalfSpace([0.0, 1.0]).linearise(t, q)
-            return jo.sets.contacts.Contacts(rows.gap, rows.G, rows.pairs, numbers=1, reach=reach, bodies=2)
+            return jo.sets.Contacts(rows.gap, rows.G, rows.pairs, numbers=1, reach=reach, part_count=2)
 
     falling = jo.Motion(q0=[[0.0, 0.1], [1.0, 0.3]], force=[0.0, -9.81], within=Floor())
     sol = jo.solve(falling, jo.Maury(), t=0.5, h=0.01)

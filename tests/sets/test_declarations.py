@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.convex.linear_map import Dense, Pairs
+from jostle.convex.linear_map import Dense, NormalRows
 from jostle.schemes.checks import check_declaration, moved_row, moves
 
 
@@ -37,7 +37,11 @@ class Floor(jo.ConstraintSet):
         nobody = np.full(len(rows), -1)
         normal = np.tile([0.0, -1.0], (len(rows), 1))
         return jo.sets.Contacts(
-            gap[rows], Pairs(rows, nobody, normal, len(q)), np.stack([rows, nobody], axis=1), numbers=1, bodies=len(q)
+            gap[rows],
+            NormalRows(rows, nobody, normal, len(q)),
+            np.stack([rows, nobody], axis=1),
+            numbers=1,
+            part_count=len(q),
         )
 
 

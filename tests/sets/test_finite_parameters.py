@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.contacts import check_start
 from jostle.crowds.model.gates import ClosedGates
 from jostle.crowds.model.stairs import ClosedLifts
 from jostle.sets.base import BodySet, ConstraintSet, Free, Intersection
-from jostle.sets.contacts import check_start
 from jostle.sets.walls import Obstacles, Walls
 
 BODIES = np.array([[0.5, 0.5], [2.0, 2.0]])

@@ -7,7 +7,7 @@ import pytest
 
 import jostle as jo
 from device_scenes import SCENES, spread
-from jostle.sets.contacts import check_bodies, check_owned
+from jostle.contacts import check_bodies, check_owned
 
 
 @pytest.mark.parametrize("scene", SCENES.values(), ids=list(SCENES))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.contacts import by_pair
 from jostle.convex.linear_map import Dense
 from jostle.kernels.cpu import contacts
-from jostle.sets.contacts import by_pair
 
 
 class Plane(jo.ConstraintSet):

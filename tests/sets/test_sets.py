@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.convex.linear_map import Dense, Pairs
+from jostle.contacts import check_start
+from jostle.convex.linear_map import Dense, NormalRows
 from jostle.sets.balls import MAX_ALL_PAIRS
-from jostle.sets.contacts import check_start
 from jostle.sets.gradient_search import Differences
 from rows import examples
 
@@ -296,7 +296,7 @@ def test_what_is_known_of_the_parts_is_known_of_the_whole():
 
 def test_contacts_of_pairs_stay_pairs():
     """The compact form survives, where all parts have it."""
-    assert isinstance((jo.Balls(RADII) & jo.HalfSpace([0, 1])).linearise(0.0, THREE).G, Pairs)
+    assert isinstance((jo.Balls(RADII) & jo.HalfSpace([0, 1])).linearise(0.0, THREE).G, NormalRows)
     assert isinstance((jo.HalfSpace([1, 0]) & jo.HalfSpace([0, 1])).linearise(0.0, ONE).G, Dense)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.convex.linear_map import Dense, Pairs
+from jostle.convex.linear_map import Dense, NormalRows
 
 FLOOR = np.array([[0.0, 1.0]])
 
@@ -35,7 +35,7 @@ class Higher(jo.HalfSpace):
 
     def linearise(self, t, q, reach=np.inf):
         found = super().linearise(t, q, np.inf)
-        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=1, at=q, bodies=found.bodies)
+        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=1, at=q, part_count=found.part_count)
 
 
 def test_overlaps_are_those_of_the_gaps_that_a_class_gives():
@@ -56,7 +56,7 @@ def test_saved_normals_belong_to_their_frame_alone():
 class Plates(jo.ConstraintSet):
     """A floor of plates of length one, whose gradient is always the same map."""
 
-    convex_gaps, moving, G = True, False, Pairs(np.array([0]), np.array([-1]), -FLOOR, 1)
+    convex_gaps, moving, G = True, False, NormalRows(np.array([0]), np.array([-1]), -FLOOR, 1)
 
     def linearise(self, t, q, reach=np.inf):
         return jo.sets.Contacts(q[1:].copy(), self.G, np.array([[0, -1 - int(q[0])]]), numbers=4, at=q)
@@ -91,7 +91,7 @@ class Looser(jo.Balls):
 
     def linearise(self, t, q, reach=np.inf):
         found = super().linearise(t, q, np.inf)
-        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=0, at=q, bodies=found.bodies)
+        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=0, at=q, part_count=found.part_count)
 
 
 def test_overlaps_of_balls_are_those_of_the_gaps_that_a_class_gives():

@@ -81,7 +81,7 @@ def test_the_rows_within_reach_are_those_of_all_rows(make, q, reach):
     assert [near.describe(row) for row in range(5)] == [full.describe(int(row)) for row in rows[:5]]
     assert (near.reach, full.reach) == (reach, np.inf)
     np.testing.assert_array_equal(near.length, full.length[rows])
-    assert (near.numbers, near.bodies) == (len(Q.names), N)
+    assert (near.numbers, near.part_count) == (len(Q.names), N)
 
 
 @every_wall

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csc_matrix, csr_array, eye_array
 
 import jostle as jo
-from jostle.convex.linear_map import Grips, Sparse
+from jostle.convex.linear_map import BallBlocks, Sparse
 from jostle.convex.metric import metric
 from jostle.convex.residuals import residual
 from jostle.errors import EmptySet, InvalidValue, NotFinite
@@ -155,7 +155,7 @@ def test_a_point_on_a_slope_stays_iff_mu_is_large_enough(mu, factor):
 
 
 def heap(n=40, d=2, seed=0, mu=0.5, coulomb=True):
-    """A step of discs or spheres that lie on each other, pressed down: blocks of `Grips`, point, masses."""
+    """A step of discs or spheres that lie on each other, pressed down: `BallBlocks`, point, masses."""
     random = np.random.default_rng(seed)
     side = round(n ** (1 / d))
     lattice = np.stack(np.meshgrid(*[np.arange(side)] * d, indexing="ij"), axis=-1).reshape(-1, d).astype(float)
@@ -166,7 +166,7 @@ def heap(n=40, d=2, seed=0, mu=0.5, coulomb=True):
     )
     pairs = here.G.contacts
     arms = np.stack([np.full(len(pairs.i), 0.5), np.where(pairs.j >= 0, 0.5, 0.0)], axis=1)
-    G = Grips(pairs.i, pairs.j, pairs.normal, arms, n, q)
+    G = BallBlocks(pairs.i, pairs.j, pairs.normal, n, q, arms=arms)
     cones = jo.convex.Cones(pairs.normal, np.full(len(pairs.i), mu), coulomb)
     c = (np.maximum(here.gap, 0.0)[:, None] * 10.0 * pairs.normal).ravel()
     K = jo.convex.Polyhedron(G, c, length=5.0, cones=cones)
@@ -181,10 +181,10 @@ def heap(n=40, d=2, seed=0, mu=0.5, coulomb=True):
 
 @pytest.mark.parametrize("rolling", [False, True])
 @pytest.mark.parametrize("d", [2, 3])
-def test_products_of_grips_are_those_of_their_matrix(d, rolling):
+def test_products_of_blocks_are_those_of_their_matrix(d, rolling):
     _, K, mass = heap(30, d)
     G = K.G
-    G = Grips(G.i, G.j, G.normal, G.arms, G.bodies, G.places, rolling)
+    G = BallBlocks(G.i, G.j, G.normal, G.bodies, G.positions, arms=G.arms, rolling=rolling)
     A, random = G.tocsr(), np.random.default_rng(1)
     u, p = random.normal(size=A.shape[1]), random.normal(size=A.shape[0])
     np.testing.assert_allclose(G @ u, A @ u, atol=1e-12)
@@ -205,7 +205,7 @@ def test_products_of_grips_are_those_of_their_matrix(d, rolling):
     slip = (at_contact(j, -0.5) if j >= 0 else 0.0) - at_contact(i, 0.5)
     np.testing.assert_allclose((G @ u).reshape(len(G.i), -1)[3, :d], slip, atol=1e-12)
     some = np.arange(A.shape[0]) < 4 * G.height
-    assert isinstance(G.rows(some), Grips)
+    assert isinstance(G.rows(some), BallBlocks)
     np.testing.assert_allclose(G.rows(some) @ u, (A @ u)[some], atol=1e-12)
     np.testing.assert_allclose(G.rows(np.array([1])) @ u, (A @ u)[[1]], atol=1e-12)
 
@@ -225,7 +225,7 @@ def test_the_fused_loop_and_sparse_rows_find_the_same_motion(d, coulomb):
 def test_a_sliding_ball_rolls_afterwards(d):
     # a floor below a ball that slides fast and is pressed on it: the friction has its full size, against the slip
     n = np.eye(d)[-1:] * -1.0
-    G = Grips(np.array([0]), np.array([-7]), n, np.array([[0.5, 0.0]]), 1)
+    G = BallBlocks(np.array([0]), np.array([-7]), n, 1, arms=np.array([[0.5, 0.0]]))
     K = jo.convex.Polyhedron(G, np.zeros(d), cones=jo.convex.Cones(n, [0.1]))
     w = np.zeros(3 if d == 2 else 6)
     w[0], w[d - 1] = 5.0, -1.0

@@ -218,7 +218,7 @@ def test_a_law_that_varies_warns_of_an_inadmissible_velocity():
 def row_of_balls(n):
     """Balls on a line that touch, some of which are glued together: contacts of bodies, with equalities among them."""
     i = np.arange(n - 1)
-    G = jo.convex.Pairs(i, i + 1, np.ones((n - 1, 1)), bodies=n, places=np.arange(float(n))[:, None])
+    G = jo.convex.NormalRows(i, i + 1, np.ones((n - 1, 1)), bodies=n, positions=np.arange(float(n))[:, None])
     return jo.convex.Polyhedron(G, np.zeros(n - 1), equal=i % 5 == 0, length=1.0)
 
 

@@ -5,8 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle import kernels
-from jostle.convex.lever_blocks import LeverBlocks
-from jostle.convex.linear_map import Grips, Sparse
+from jostle.convex.linear_map import BallBlocks, LeverBlocks, Sparse
 from jostle.convex.metric import metric
 from jostle.convex.residuals import residual
 
@@ -22,7 +21,9 @@ def blocks(seed, d=3, m=12, n=6, rolls=False):
     second[j < 0] = 0.0
     masses = random.uniform(0.5, 2.0, (n, d + s))
     masses[:, :d] = masses[:, :1]
-    return LeverBlocks(i, j, first, second, n), metric(masses.ravel(), (n * (d + s),)), random
+    normal = np.tile(np.eye(d)[0], (m, 1))
+    G = LeverBlocks(i, j, normal, n, first=first, second=second)
+    return G, metric(masses.ravel(), (n * (d + s),)), random
 
 
 @pytest.mark.parametrize("rolls", [False, True])
@@ -61,7 +62,7 @@ def test_the_loop_over_blocks_finds_what_the_one_over_rows_finds(m, d, coulomb, 
 
 def test_a_few_contacts_with_friction_are_swept_by_one_loop(monkeypatch):
     """Nothing becomes dense or sparse, and sweeps over rows of any form are not asked."""
-    for form in (LeverBlocks, Grips):
+    for form in (LeverBlocks, BallBlocks):
         monkeypatch.setattr(form, "tocsr", None)
         monkeypatch.setattr(form, "dense", None)
     monkeypatch.setattr(kernels, "sweep_cones", None)

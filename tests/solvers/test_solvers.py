@@ -77,7 +77,7 @@ def rack():
     i, j = i[close], j[close]
     v = np.zeros((len(q), 2))
     v[0, 0] = 1.0
-    return v, jo.convex.Cone(jo.convex.Pairs(i, j, q[j] - q[i], bodies=len(q))), np.ones(len(q))
+    return v, jo.convex.Cone(jo.convex.NormalRows(i, j, q[j] - q[i], bodies=len(q))), np.ones(len(q))
 
 
 def as_matrix(mass, w):
@@ -225,7 +225,7 @@ def pile(name):
     data, answer = np.load(DATA / f"{name}.npz"), np.load(DATA / f"ref_{name}.npz")
     n, h = len(data["mass"]), float(data["h"])
     i, j = data["I"].astype(np.int64), data["J"].astype(np.int64)
-    G = jo.convex.Pairs(i, np.where(j == n, -1, j), data["E"], bodies=n)
+    G = jo.convex.NormalRows(i, np.where(j == n, -1, j), data["E"], bodies=n)
     K = jo.convex.Polyhedron(G, data["D"] / h, length=float(data["rmin"]) / h)
     return data["U"], K, data["mass"], answer["u"][:n]
 
@@ -350,7 +350,7 @@ def test_trials_of_first_order_end_when_they_no_longer_halve_the_residual(discs,
 def test_the_default_takes_spheres_by_first_order():
     """130 spheres on a floor, in three dimensions."""
     n = 130
-    floor = jo.convex.Pairs(np.arange(n), np.full(n, -1), np.tile([0.0, 0.0, -1.0], (n, 1)), bodies=n)
+    floor = jo.convex.NormalRows(np.arange(n), np.full(n, -1), np.tile([0.0, 0.0, -1.0], (n, 1)), bodies=n)
     w = np.tile([1.0, 0.0, -1.0], (n, 1))
     P = jo.project(w, jo.convex.Cone(floor))
     assert P.solver == "GaussSeidel"

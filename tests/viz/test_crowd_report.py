@@ -65,7 +65,7 @@ def test_a_blocked_run_says_so_first(tmp_path, only_words):
     two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=q0, wish=lambda t, q: [1.0, 0.0])
     sol = jo.solve(two, jo.Venel(), t=12.0, h=0.1, every=0.5)
     html = jo.viz.report(sol, tmp_path / "a.html", film=False).read_text(encoding="utf-8")
-    assert '<p class="verdict bad">2 people, 2 still inside at t = 11.2 s. Blocked: nobody has moved since' in html
+    assert '<p class="verdict bad">2 people, 2 still inside at t = 11.2 s. Blocked: nobody has moved on since' in html
     assert "blocks exit &#x27;&lt;gate&gt;&#x27;: wall - " in html
     assert "<gate>" not in html  # a name is never markup
     assert "Helbing, Farkas &amp; Vicsek" in html

@@ -65,6 +65,10 @@ def test_the_curve_has_the_numbers_of_the_run_and_leads_to_any_time(opened, pile
     wait_until(tab, "() => viewer.shown === 5")
     assert tab.locator("#plot").get_attribute("aria-label") == "bodies present from 0 to 24, now 24"
     tab.keyboard.press("g")
+    assert (
+        tab.locator("#plot").get_attribute("aria-label").startswith("speed of the selection from 0 to 0, now unknown")
+    )
+    tab.keyboard.press("g")
     assert tab.locator("#plot").is_hidden()
 
 

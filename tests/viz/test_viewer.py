@@ -32,7 +32,7 @@ APART = """([first, second, pixels]) => {
     return Math.hypot(x - a, y - b) > pixels;
 }"""
 CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", "theme", "", ""]
-MORE = ["loop", "smooth", "curve", "trails", "grid", "photo"]
+MORE = ["loop", "smooth", "curve", "trails", "grid", "low", "high", "film", "photo"]
 NAMES = [
     "speed", "force", "pressure", "contacts", "radius", "mass", "body number", "x", "y", "velocity x", "velocity y"
 ]  # fmt: skip

@@ -52,7 +52,10 @@ def numbers(value: Any, name: str) -> Array:
 def at(value: InTime, t: float) -> Array:
     """The value at time t of something that may depend on time."""
     if callable(value):
-        return numbers(value(t), f"what {_named(value)} returned at t = {t:g}")
+        given = value(t)
+        if isinstance(given, float):
+            return np.array(given)
+        return numbers(given, f"what {_named(value)} returned at t = {t:g}")
     return np.asarray(value, dtype=float)
 
 

@@ -116,3 +116,24 @@ def _cross_matrices(vectors: Array) -> Array:
     A = np.zeros((len(vectors), 3, 3))
     A[:, 0, 1], A[:, 0, 2], A[:, 1, 0], A[:, 1, 2], A[:, 2, 0], A[:, 2, 1] = -z, y, z, -x, -y, x
     return A
+
+
+def at_lever(lever: Array, axes: Array | None) -> Array:
+    """(m, d, d + s) matrices that map w to v + spin x lever; `axes` (m, d, d) are those of the spins, None: fixed.
+
+    >>> at_lever(np.array([[0.0, 2.0]]), None).tolist()
+    [[[1.0, 0.0, -2.0], [0.0, 1.0, 0.0]]]
+    """
+    m, d = lever.shape
+    block = np.zeros((m, d, d + AXES[d]))
+    block[:, :, :d] = np.eye(d)
+    if d == 2:
+        block[:, 0, 2], block[:, 1, 2] = -lever[:, 1], lever[:, 0]
+        return block
+    x, y, z = lever.T
+    block[:, 0, 4], block[:, 0, 5] = z, -y
+    block[:, 1, 3], block[:, 1, 5] = -z, x
+    block[:, 2, 3], block[:, 2, 4] = y, -x
+    if axes is not None:
+        block[:, :, 3:] = block[:, :, 3:] @ axes
+    return block

@@ -7,6 +7,7 @@ the interpolation of each step, also between the samples and at the ends of the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,9 +22,22 @@ SAMPLES = 8
 """Number of intervals of a step at whose ends the watched values are computed."""
 MAX_STEPS = 100_000
 """Largest number of integration steps from one event to the next."""
+GROWTH = 10.0
+"""Largest ratio of a step along a parabola to the one before."""
+
+ROUGH = 1e-2
+"""A polynomial of degree 5 through both ends of a step is as close as this part of the range of a watched value."""
+PARTS: Array = np.linspace(0.0, 1.0, SAMPLES + 1)
+"""Where in a step the watched values are computed."""
+HERMITE: Array = PARTS[:, None] ** np.arange(6) @ np.linalg.inv(
+    [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], [1] * 6, range(6), [k * (k - 1) for k in range(6)]]
+)
+"""Values of the polynomial with given values, slopes and second derivatives at 0 and 1 (Hermite interpolation)."""
 
 OfState = Callable[[float, Array], Array]
 """A function of t and y."""
+Watched = Callable[[Array, Array], Array]
+"""A function of times (k,) and states (k, N) that returns values (k, m)."""
 
 
 class Piece(NamedTuple):
@@ -32,6 +46,8 @@ class Piece(NamedTuple):
     start: float
     end: float
     y: Callable[[Any], Array]
+    first: Array
+    """y(start)."""
 
 
 class Followed(NamedTuple):
@@ -42,73 +58,166 @@ class Followed(NamedTuple):
     y: Array
     crossed: int | None
     """The watched value that became negative; None if the end time came first."""
+    step: float | None
+    """The longest step, with which a path like this one can begin."""
+
+
+class _Inside:
+    """The motion within one step; the three evaluations that it needs are made when it is first asked for."""
+
+    def __init__(self, stepper: Any):
+        self._found: Any = None
+        self._stepper = copy(stepper)
+        self._stepper.K_extended = stepper.K_extended.copy()  # later steps write there
+        self._stepper.K = self._stepper.K_extended[: len(stepper.K)]
+
+    def __call__(self, t: Any) -> Array:
+        if self._found is None:
+            self._found, self._stepper = self._stepper.dense_output(), None
+        return np.asarray(self._found(t))
+
+    def roughly(self) -> Array:
+        """(9, n) positions at equal distances, by those, the velocities and the accelerations at both ends."""
+        one, n = self._stepper, len(self._stepper.y) // 2
+        h, before = one.h_previous, one.K[0]
+        ends = (one.y_old[:n], h * before[:n], h * h * before[n:], one.y[:n], h * one.f[:n], h * h * one.f[n:])
+        return np.asarray(HERMITE @ np.array(ends))
+
+
+class _Parabola:
+    """Steps along a parabola, which is known: they only cut the time in parts."""
+
+    status = "running"
+
+    def __init__(self, t: float, y: Array, a: Array, end: float, first: float):
+        self.t, self.y, self.end, self.h, self.max_step = t, y, end, first / GROWTH, np.inf
+        self._start, self._y, self._a = t, y, a
+
+    def step(self) -> None:
+        self.h = min(GROWTH * self.h, self.max_step)
+        self.t = min(self.t + self.h, self.end)
+        self.y = self(self.t)
+        self.status = "finished" if self.t == self.end else "running"
+
+    def __call__(self, t: Any) -> Array:
+        s, n = t - self._start, len(self._a)
+        q, u = self._y[:n], self._y[n:]
+        if np.ndim(s):
+            q, u, a = q[:, None], u[:, None], self._a[:, None]
+        else:
+            a = self._a
+        return np.concatenate([q + s * (u + 0.5 * s * a), u + s * a])
 
 
 def follow(
-    derivative: OfState,
+    derivative: OfState | Array,
     t: float,
     y: Array,
     end: float,
-    watched: OfState,
+    watched: Watched,
     floor: Array,
     sizes: Array | float,
     longest: Callable[[float, Array], float] | None = None,
     corrected: OfState | None = None,
+    first: float | None = None,
+    positions: bool = False,
+    coarse: bool = False,
 ) -> Followed:
     """Follow y' = f(t, y) from (t, y) to the end time, or until a watched value falls below -floor."""
     # The crossing returned is the root of the value itself, not of value + floor. A value that starts at zero, up to
     # its floor, and then falls has its crossing at the start. `sizes` are the magnitudes of the entries of y below
-    # which errors are absolute. A step from (t, y) is at most `longest`(t, y); the watched values are looked at eight
-    # times a step. Each step starts from the state `corrected`, which may differ from y by the error of integration.
+    # which errors are absolute. A step from (t, y) is at most `longest`(t, y), and the first one at most `first`; the
+    # watched values are looked at eight times a step. Each step starts from the state `corrected`, which may differ
+    # from y by the error of integration. An array in place of the derivative is a constant acceleration. Positions
+    # alone are watched if `positions`; y has velocities below them. If `coarse`, three values a step are enough where
+    # they are far from zero.
     from scipy.integrate import DOP853
 
     if not end > t:
-        return Followed([], t, y, None)
-    tolerances = {"rtol": RELATIVE_TOLERANCE, "atol": RELATIVE_TOLERANCE * np.asarray(sizes, dtype=float)}
-    stepper = DOP853(derivative, t, y, end, max_step=np.inf if longest is None else longest(t, y), **tolerances)
+        return Followed([], t, y, None, None)
+    begin = None if first is None else min(first, end - t)
+    stepper: Any
+    if isinstance(derivative, np.ndarray):
+        stepper = _Parabola(t, y, derivative, end, begin or end - t)
+    else:
+        accuracy = {"rtol": RELATIVE_TOLERANCE, "atol": RELATIVE_TOLERANCE * np.asarray(sizes, dtype=float)}
+        stepper = DOP853(derivative, t, y, end, first_step=begin, **accuracy)
     pieces: list[Piece] = []
+    values, h = None, 0.0
     for _ in range(MAX_STEPS):
-        start, before = stepper.t, stepper.y.copy()
+        start, before = stepper.t, stepper.y
+        if longest is not None:
+            stepper.max_step = longest(start, before)
         stepper.step()
         if stepper.status == "failed":
             raise NotConverged(f"t = {start:.15g}: the force or the mass varies too fast to be integrated")
-        inside = stepper.dense_output()
-        found = _first_crossing(inside, watched, floor, start, stepper.t, fresh=start == t)
+        inside, rough = stepper, None
+        if isinstance(stepper, DOP853):
+            inside = _Inside(stepper) if corrected is None else stepper.dense_output()
+            rough = inside.roughly() if positions and corrected is None else None
+        found, values = _first_crossing(inside, watched, floor, start, stepper.t, values, rough, coarse)
+        h = max(h, stepper.t - start)
         if found is not None:
             when, which = found
             there = before if when == start else np.array(inside(when))
-            return Followed([*pieces, Piece(start, when, inside)], when, there, which)
-        pieces.append(Piece(start, stepper.t, inside))
+            return Followed([*pieces, Piece(start, when, inside, before)], when, there, which, h)
+        pieces.append(Piece(start, stepper.t, inside, before))
         if stepper.status == "finished":
-            return Followed(pieces, stepper.t, stepper.y.copy(), None)
+            return Followed(pieces, stepper.t, stepper.y.copy(), None, h)
         if corrected is not None:
             stepper.y = corrected(stepper.t, stepper.y)
-            stepper.f = derivative(stepper.t, stepper.y)
-        if longest is not None:
-            stepper.max_step = longest(stepper.t, stepper.y)
+            stepper.f = stepper.fun(stepper.t, stepper.y)
+            values = watched(np.array([stepper.t]), stepper.y[None])[0]
     raise NotConverged(f"t = {stepper.t:.15g}: more than {MAX_STEPS} integration steps without an event")
 
 
-def _entry(watched: OfState, which: int, y: Callable[[float], Array], t: float) -> float:
-    return float(watched(t, y(t))[which])
+def _entry(watched: Watched, which: int, y: Callable[[float], Array], t: float) -> float:
+    return float(watched(np.array([t]), y(t)[None])[0, which])
 
 
 def _first_crossing(
-    y: Callable[[float], Array], watched: OfState, floor: Array, start: float, end: float, fresh: bool
-) -> tuple[float, int] | None:
-    """The first time in a step at which a watched value becomes negative, and which one."""
+    y: Callable[[Any], Array],
+    watched: Watched,
+    floor: Array,
+    start: float,
+    end: float,
+    known: Array | None,
+    rough: Array | None,
+    coarse: bool,
+) -> tuple[tuple[float, int] | None, Array | None]:
+    """The first time in a step at which a watched value becomes negative, and which one; and the values at its end.
+
+    The values at the start are `known`, except in the first step. Where those of `rough` positions are far from zero,
+    nothing else is looked at.
+    """
     if len(floor) == 0:
-        return None
-    times = np.linspace(start, end, SAMPLES + 1)
-    values = np.array([watched(s, y(s)) for s in times]) + floor
-    if fresh:
+        return None, None
+    times = start + (end - start) * PARTS
+    times[-1] = end
+    if rough is not None or (coarse and known is not None):
+        if rough is not None:
+            values = watched(times, rough)
+        else:
+            where = times[[SAMPLES // 2, SAMPLES]]
+            values = np.array([known, *watched(where, np.ascontiguousarray(y(where).T))])
+        lowest, bends = values.min(axis=0), np.abs(values[:-2] + values[2:] - 2.0 * values[1:-1]).max(axis=0)
+        if (lowest > bends + floor + ROUGH * (values.max(axis=0) - lowest)).all():
+            return None, values[-1]
+    values = watched(times, np.ascontiguousarray(y(times).T))
+    if known is not None:
+        values[0] = known
+    last = values[-1].copy()
+    values += floor
+    if known is None:
         values[0] = np.maximum(values[0], floor)
+    bends = np.abs(values[:-2] + values[2:] - 2.0 * values[1:-1]).max(axis=0)
     best: tuple[float, int] | None = None
-    for which in range(values.shape[1]):
-        found = _crossing_of(times, values[:, which], partial(_entry, watched, which, y), floor[which], fresh)
+    for which in (values.min(axis=0) <= np.maximum(bends, floor)).nonzero()[0]:
+        value = partial(_entry, watched, which, y)
+        found = _crossing_of(times, values[:, which], value, floor[which], known is None)
         if found is not None and (best is None or found < best[0]):
-            best = found, which
-    return best
+            best = found, int(which)
+    return best, last
 
 
 def _crossing_of(

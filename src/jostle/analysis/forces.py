@@ -23,11 +23,11 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle._tools.rotations import AXES
 from jostle.bodies import POINTS, body_radii
+from jostle.contacts import Contacts
 from jostle.convex.linear_map import Dense
 from jostle.errors import InvalidValue
 from jostle.laws import Coulomb
 from jostle.result.solution import Solution
-from jostle.sets.contacts import Contacts
 from jostle.sets.shapes import walls_of
 
 RADIUS_TOLERANCE = 1e-6
@@ -209,8 +209,7 @@ def _noise(sol: Solution, k: int, f: Array, pairs: Integers, push: Array) -> Boo
 
 def owners(sol: Solution) -> Integers | None:
     """(b,) the body of each ball of a run with clumps; None if each body is one ball."""
-    clumped = sol.facts.clumped
-    return None if clumped is None else clumped.owner
+    return None if sol.facts.parts is None else sol.facts.parts.owner
 
 
 @check_arguments

@@ -21,13 +21,13 @@ from jostle._tools.arguments import NotNegative, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.analysis.angles import inequality_rows
 from jostle.analysis.forces import forces
+from jostle.contacts import CLOSED, by_pair
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
 from jostle.schemes.maury import Maury
 from jostle.schemes.venel import Venel
 from jostle.sets.base import of_present
-from jostle.sets.contacts import CLOSED, by_pair
 from jostle.sets.presence import Presence
 
 CLOSED_GAP = 1e-6

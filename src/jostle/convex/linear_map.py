@@ -9,22 +9,26 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle import kernels
-from jostle._tools.arrays import Array, Booleans, Integers, contiguous, to_host
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, place_of, to_host
+from jostle._tools.rotations import AXES, at_lever
 from jostle.convex.cones import Cones
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
-from jostle.kernels import Answer, ContactRows, GripRows, LeverRows, one_row
+from jostle.kernels import Answer, Cone, ContactRows, Grip, GripRows, Lever, LeverRows, Stop, one_row
 from jostle.kernels.parallel import chunks_of
 from jostle.kernels.reference.cones import metrics_of_blocks, metrics_of_grips, sizes_grips
 from jostle.kernels.reference.dense import ROUND_OFF
 
 NO_ROWS = np.zeros(0, dtype=np.int64)
+MAX_FEW_BLOCKS = 128
+"""At most this many contacts with friction are swept at once, those of balls as `LeverBlocks`, which take less to
+prepare."""
 
 
 class LinearMap:
@@ -101,22 +105,17 @@ class LinearMap:
         raise NotImplementedError
 
     @property
-    def contacts(self) -> Pairs | None:
-        """The rows that are contacts of bodies, in the order of the rows; None if there are none."""
+    def contacts(self) -> NormalRows | None:
+        """The rows that are contacts of bodies which do not turn, in the order of the rows; None if there are none."""
         return None
 
     @property
     def others(self) -> Integers:
-        """Numbers of the rows that are not contacts of bodies."""
+        """Numbers of the rows that are not among `contacts`."""
         return np.arange(self.shape[0])
 
-    @property
-    def grips(self) -> Grips | None:
-        """The map itself if its rows are blocks of contacts of balls with spin; None if they are not."""
-        return None
-
-    def swept(self, cones: Cones | None, equal: Booleans | None, M: Metric) -> tuple[LeverRows, Array] | None:
-        """The rows as blocks with levers, where one compiled loop takes them all, which only some forms have.
+    def swept(self, cones: Cones | None, equal: Booleans | None, M: Metric) -> Array | None:
+        """The inverse masses as the loop of a form takes them, which sweeps over all rows as blocks in friction cones.
 
         Parameters
         ----------
@@ -129,10 +128,56 @@ class LinearMap:
 
         Returns
         -------
-        tuple of LeverRows and array, or None
-            The blocks, and the inverse masses (bodies, d + s) of all coordinates. None: the loop does not take them.
+        array, shape (bodies, ...), or None
+            The inverse masses. None: the form has no such loop, or it does not take these rows.
         """
         return None
+
+    def prepared(
+        self, cones: Cones, inverse: Array, w: Array, c: Array, c_noise: Array, guess: Array | None
+    ) -> Prepared:
+        """The rows as that loop takes them.
+
+        Parameters
+        ----------
+        cones : Cones
+            The friction cones of all rows.
+        inverse : array, shape (bodies, ...)
+            What `swept` returned.
+        w : array, shape (N,)
+            A point.
+        c, c_noise : array, shape (m,)
+            Offsets of the rows, and their round-off.
+        guess : array, shape (m,), or None
+            Multipliers to start from. None: zeros.
+
+        Returns
+        -------
+        Prepared
+            The arrays of the loop.
+        """
+        raise NotImplementedError
+
+    def sweep(self, blocks: Prepared, inverse: Array, coulomb: bool, stop: Stop, threads: int) -> tuple[Array, int]:
+        """The multipliers that the loop finds.
+
+        Parameters
+        ----------
+        blocks, inverse : Prepared, array
+            What `prepared` and `swept` returned.
+        coulomb : bool
+            True for Coulomb's law, False for the convex one.
+        stop : Stop
+            When the sweeps end.
+        threads : int
+            Number of threads.
+
+        Returns
+        -------
+        tuple of array and int
+            The multipliers (m, d), and the number of sweeps.
+        """
+        raise NotImplementedError
 
     def toarray(self) -> Array:
         """G as a dense array.
@@ -371,13 +416,32 @@ def _dual_norms(array: Array, M: Metric) -> Array:
 
 # G of contacts of bodies: pairs of them, or a body and a wall.
 #
-# Pairs keep (i, j, normal): 32 bytes a row in 3-D instead of 72 in CSR. The normal points from i to j, and
-# (G u)_c = normal_c . (u_j - u_i); a wall is j < 0 and does not move.
+# A contact is a block of rows, the velocity of body j relative to body i where they touch. There are three kinds, each
+# with kernels of its own. A normal row alone, (G u)_c = normal_c . (u_j - u_i), takes 32 bytes in 3-D instead of 72 in
+# CSR. Balls with spin touch at the ends of levers along the normal, which two numbers describe. Other bodies have
+# levers of any direction, and keep the entries of their blocks.
+
+
+class Prepared(NamedTuple):
+    """Blocks in friction cones as the compiled loop of their arithmetic takes them."""
+
+    table: Any
+    """A `kernels.Grip` or `kernels.Lever`."""
+    s0: Array
+    """(m, d) the slack at rest."""
+    start: Array
+    """(m, d) a guess of the multipliers, in the cones."""
+    unit: Array
+    """(m,) the lengths of the normal rows in the dual norm."""
+    noise: Array
+    """(m,) margins up to this count as zero."""
+    margin: Array
+    """(m,) how far the contacts are from being violated at rest."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(LinearMap):
-    """Contacts of bodies as a linear map G: one row normal . (u_j - u_i) for each, with j < 0 for a wall at rest.
+class ContactMap(LinearMap):
+    """Contacts of bodies as a linear map G: `NormalRows`, `BallBlocks` or `LeverBlocks`, by their arithmetic.
 
     Arrays are not copied, which saves time in each step: do not change them afterwards.
 
@@ -386,50 +450,39 @@ class Pairs(LinearMap):
     i : array of int, shape (m,)
         Number of the first body of each contact.
     j : array of int, shape (m,)
-        Number of the second body; negative for a wall.
+        Number of the second body; negative for a wall at rest.
     normal : array, shape (m, d)
         Unit vector from the first body to the second, or into the wall.
     bodies : int
         Number of bodies.
-    places : array, shape (bodies, d), optional
+    positions : array, shape (bodies, d), optional
         Positions of the bodies; solvers use them to divide space. None: not known.
     known : bool, default False
         True if all numbers are certain to be those of bodies; they are then not checked, which saves time in each step.
 
     Attributes
     ----------
-    shape : (int, int)
-        Number of rows and of coordinates, (m, bodies d).
-    dimension : int
-        Dimension d of space.
-    contacts : Pairs
-        The map itself: all rows are contacts of bodies.
-    others : array of int
-        Numbers of the rows that are not contacts of bodies: none.
-
-    Examples
-    --------
-    >>> G = Pairs(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
-    >>> (G @ np.array([1.0, 0.0, -1.0, 0.0])).tolist()          # they approach
-    [-2.0]
+    height : int
+        Number of rows of a contact.
+    width : int
+        Number of coordinates of a body.
     """
 
     i: Integers
     j: Integers
     normal: Array
     bodies: int
-    places: Array | None = None
+    positions: Array | None = None
     known: InitVar[bool] = False
-    _rows: ContactRows = field(init=False, repr=False)
+    _rows: Any = field(init=False, repr=False)
+    """The arrays as kernels take them."""
 
     def __post_init__(self, known: bool) -> None:
-        on_host, places = known and isinstance(self.normal, np.ndarray), self.places
-        if places is not None and not (on_host and places.flags.c_contiguous):
-            object.__setattr__(self, "places", contiguous(places))
+        on_host, positions = known and isinstance(self.normal, np.ndarray), self.positions
+        if positions is not None and not (on_host and positions.flags.c_contiguous):
+            object.__setattr__(self, "positions", contiguous(positions))
         if not (on_host and self.i.flags.c_contiguous and self.j.flags.c_contiguous and self.normal.flags.c_contiguous):
             self._check(known)
-        rows: ContactRows = tuple.__new__(ContactRows, (self.i, self.j, self.normal))  # ContactRows(...) is slower
-        object.__setattr__(self, "_rows", rows)
 
     def _check(self, known: bool) -> None:
         """The arrays as the kernels declare them; and one row per contact, between bodies that exist."""
@@ -440,42 +493,101 @@ class Pairs(LinearMap):
             raise InvalidValue(
                 f"i has {m} entries, j {len(self.j)}, normal has shape {self.normal.shape}: give one row per contact"
             )
-        if not known and m and (self.i.min() < 0 or self.i.max() >= n or self.j.max() >= n):
+        if not known and m and (int(self.i.min()) < 0 or int(self.i.max()) >= n or int(self.j.max()) >= n):
             raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
 
     @property
-    def dimension(self) -> int:
-        return int(self.normal.shape[1])
+    def height(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def width(self) -> int:
+        d = int(self.normal.shape[1])
+        return d + AXES[d]
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.i), self.bodies * self.normal.shape[1]
-
-    @property
-    def contacts(self) -> Pairs:
-        return self
-
-    @property
-    def others(self) -> Integers:
-        return NO_ROWS
+        return len(self.i) * self.height, self.bodies * self.width
 
     def _by_body(self, u: Array) -> Array:
-        by_body: Array = u.reshape(self.bodies, self.normal.shape[1])
+        by_body: Array = u.reshape(self.bodies, self.width)
         if isinstance(by_body, np.ndarray) and by_body.flags.c_contiguous:
             return by_body
         return contiguous(by_body, None)  # type: ignore[no-any-return]
 
+    def _of_bodies(self, answer: Answer) -> Answer:
+        """An answer whose velocities have one row for each body, and whose blocks one for each contact."""
+        w, mass, u = (self._by_body(vector) for vector in (answer.w, answer.mass, answer.u))
+        c, noise, length, p = answer.c, answer.c_noise, answer.length, answer.p
+        if self.height > 1:
+            c, noise, length, p = (each.reshape(len(self.i), -1) for each in (c, noise, length, p))
+        return Answer(c, noise, length, w, mass, u, p)
+
+    def _sparse(self, first: Array, second: Array) -> Any:
+        """The blocks (m, e, width) of the first bodies and of the second ones as a sparse matrix."""
+        from scipy.sparse import csr_array
+
+        i, j = to_host(self.i), to_host(self.j)
+        entries = np.stack([first, second], axis=2)
+        some = np.True_ if self.height == 1 else (entries != 0.0).any(axis=0)  # normal rows always have one pattern
+        there = np.broadcast_to(some, entries.shape).copy()
+        there[:, :, 1] &= (j >= 0)[:, None, None]
+        columns = np.stack([i, j], axis=1)[:, None, :, None] * self.width + np.arange(self.width)
+        columns = np.broadcast_to(columns, there.shape)[there]
+        ends = np.append(0, there.sum(axis=(2, 3)).ravel().cumsum())
+        return csr_array((entries[there], columns.astype(np.int32), ends.astype(np.int32)), shape=self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalRows(ContactMap):
+    """Contacts of bodies that do not turn: one row normal . (u_j - u_i) for each.
+
+    The other parameters are those of `ContactMap`.
+
+    Parameters
+    ----------
+    touching : bool, default True
+        False for rods, which two bodies may have beside their contact: solvers take them for general rows, and an
+        intersection of sets leaves the numbers of their bodies as they are.
+
+    Examples
+    --------
+    >>> G = NormalRows(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
+    >>> (G @ np.array([1.0, 0.0, -1.0, 0.0])).tolist()          # they approach
+    [-2.0]
+    """
+
+    touching: bool = True
+
+    def __post_init__(self, known: bool) -> None:
+        ContactMap.__post_init__(self, known)
+        rows: ContactRows = tuple.__new__(ContactRows, (self.i, self.j, self.normal))  # ContactRows(...) is slower
+        object.__setattr__(self, "_rows", rows)
+
+    @property
+    def height(self) -> int:
+        return 1
+
+    @property
+    def width(self) -> int:
+        return int(self.normal.shape[1])
+
+    @property
+    def contacts(self) -> NormalRows | None:
+        return self if self.touching else None
+
+    @property
+    def others(self) -> Integers:
+        return NO_ROWS if self.touching else np.arange(len(self.i))
+
     def __matmul__(self, u: Array) -> Array:
-        u = self._by_body(u)
-        return kernels.rates(self._rows, u, chunks_of(len(self.i)))
+        return kernels.rates(self._rows, self._by_body(u), chunks_of(len(self.i)))
 
     def adjoint(self, p: Array) -> Array:
-        chunks = chunks_of(len(self.i))
-        return kernels.adjoint(self._rows, p, self.bodies, chunks).ravel()
+        return kernels.adjoint(self._rows, p, self.bodies, chunks_of(len(self.i))).ravel()
 
     def magnitude(self, u: Array) -> Array:
-        u = self._by_body(u)
-        return kernels.magnitude(self._rows, u, chunks_of(len(self.i)))
+        return kernels.magnitude(self._rows, self._by_body(u), chunks_of(len(self.i)))
 
     def norms(self, M: Metric) -> Array:
         if not M.diagonal:
@@ -488,178 +600,64 @@ class Pairs(LinearMap):
         inverse, w = self._by_body(M.inverse_diagonal), self._by_body(w)
         return kernels.whitened(self._rows, inverse, w, c, c_noise, slack, chunks_of(len(self.i)))
 
-    def dense(self) -> Dense:
-        return Dense(kernels.pairs_to_dense(self._rows, self.bodies))
-
     def toarray(self) -> Array:
         return kernels.pairs_to_dense(self._rows, self.bodies)
 
     def tocsr(self) -> Any:
-        from scipy.sparse import csr_array
+        normal = to_host(self.normal)[:, None]
+        return self._sparse(-normal, normal)
 
-        i, j, normal = to_host(self.i), to_host(self.j), to_host(self.normal)
-        axes, moving, row = np.arange(self.dimension), j >= 0, np.arange(len(i))
-        entries = np.concatenate([-normal, normal[moving]]).ravel()
-        rows = np.repeat(np.concatenate([row, row[moving]]), self.dimension)
-        columns = np.concatenate([i, j[moving]])[:, None] * self.dimension + axes
-        return csr_array((entries, (rows, columns.ravel())), shape=self.shape)
-
-    def rows(self, selection: Booleans | Integers) -> Pairs:
+    def rows(self, selection: Booleans | Integers) -> NormalRows:
         i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
-        return type(self)(i, j, normal, self.bodies, self.places, known=True)
+        return NormalRows(i, j, normal, self.bodies, self.positions, True, self.touching)
 
-    def opposite(self) -> Pairs:
-        return type(self)(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
+    def opposite(self) -> NormalRows:
+        return NormalRows(self.i, self.j, -self.normal, self.bodies, self.positions, True, self.touching)
 
     def residuals(self, answer: Answer, cones: Cones | None, M: Metric) -> tuple[float, ...] | None:
         if cones is not None:
             return None
-        w, mass, u = (self._by_body(vector) for vector in (answer.w, answer.mass, answer.u))
-        answer = answer._replace(w=w, mass=mass, u=u)
-        return kernels.residual_pairs(self._rows, answer, chunks_of(len(self.i)))
-
-
-class Links(Pairs):
-    """Rows normal . (u_j - u_i) that are not contacts: rods, which two bodies may have beside their contact.
-
-    They have the compiled products of `Pairs`. Solvers take them for general rows, and an intersection of sets leaves
-    the numbers of their bodies as they are.
-
-    >>> G = Links(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
-    >>> (G @ np.array([1.0, 0.0, -1.0, 0.0])).tolist(), G.others.tolist()
-    ([-2.0], [0])
-    """
-
-    @property
-    def contacts(self) -> None:  # type: ignore[override]
-        return None
-
-    @property
-    def others(self) -> Integers:
-        return np.arange(len(self.i))
-
-    def tocsr(self) -> Any:
-        from scipy.sparse import csr_array
-
-        there, d = np.stack([self.i, self.j], axis=1), self.dimension
-        bodies = there >= 0
-        columns = (there[bodies] * d)[:, None] + np.arange(d)
-        entries = np.stack([-self.normal, self.normal], axis=1)[bodies]
-        ends = np.zeros(len(self.i) + 1, dtype=np.int32)
-        np.cumsum(d * bodies.sum(axis=1), out=ends[1:])
-        return csr_array((entries.ravel(), columns.astype(np.int32).ravel(), ends), shape=self.shape)
-
-
-# G of contacts of balls with spin: blocks of rows, the relative velocity of the two bodies where they touch.
+        return kernels.residual_pairs(self._rows, self._of_bodies(answer), chunks_of(len(self.i)))
 
 
 @dataclass(frozen=True, eq=False)
-class Grips(LinearMap):
+class BallBlocks(ContactMap):
     """Contacts of balls with spin: a block of d rows for each, the velocity of body j relative to i where they touch.
 
     The coordinates of a body are its velocity v (d numbers) and then its spin w (one in the plane, three in space).
     The block of a contact with the normal n is (v_j - w_j x r_j n) - (v_i + w_i x r_i n), without the terms of j for a
-    wall. Arrays are not copied: do not change them afterwards.
+    wall. The other parameters are those of `ContactMap`.
 
     Parameters
     ----------
-    i : array of int, shape (m,)
-        Number of the first body of each contact.
-    j : array of int, shape (m,)
-        Number of the second body; negative for a wall.
-    normal : array, shape (m, d)
-        Unit vector from the first body to the second, or into the wall.
     arms : array, shape (m, 2)
         Distances r_i and r_j from the centres of the bodies to the point of contact; zero for a wall.
-    bodies : int
-        Number of bodies.
-    places : array, shape (bodies, d), optional
-        Positions of the bodies; solvers use them to divide space. None: not known.
     rolling : bool, default False
         Whether the relative spin w_j - w_i follows in the block of each contact, for rolling resistance.
 
     Examples
     --------
-    >>> G = Grips(np.array([0]), np.array([-1]), np.array([[0.0, -1.0]]), np.array([[0.5, 0.0]]), bodies=1)
+    >>> G = BallBlocks(np.array([0]), np.array([-1]), np.array([[0.0, -1.0]]), bodies=1, arms=np.array([[0.5, 0.0]]))
     >>> (G @ np.array([1.0, 0.0, -2.0])).tolist()          # a disc that rolls on a floor
     [0.0, 0.0]
     """
 
-    i: Integers
-    j: Integers
-    normal: Array
-    arms: Array
-    bodies: int
-    places: Array | None = None
-    rolling: bool = False
-    _rows: GripRows = field(init=False, repr=False)
+    arms: Array = field(kw_only=True)
+    rolling: bool = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float), ("arms", float)):
-            object.__setattr__(self, name, contiguous(getattr(self, name), kind))
-        if self.places is not None:
-            object.__setattr__(self, "places", contiguous(self.places))
-        m, n = len(self.i), self.bodies
-        if len(self.j) != m or self.normal.ndim != 2 or len(self.normal) != m or self.arms.shape != (m, 2):
+    def __post_init__(self, known: bool) -> None:
+        object.__setattr__(self, "arms", contiguous(self.arms))
+        ContactMap.__post_init__(self, known)
+        if self.normal.shape[1] not in AXES or self.arms.shape != (len(self.i), 2):
             raise InvalidValue(
-                f"i has {m} entries, j {len(self.j)}, normal has shape {self.normal.shape}, arms has shape "
-                f"{self.arms.shape}: give one row per contact"
+                f"bodies with spin live in two or three dimensions, and each contact has two arms: normal has shape "
+                f"{self.normal.shape}, arms has shape {self.arms.shape}"
             )
-        if self.normal.shape[1] not in (2, 3):
-            raise InvalidValue(f"bodies with spin live in two or three dimensions, not {self.normal.shape[1]}")
-        if m and (int(self.i.min()) < 0 or int(self.i.max()) >= n or int(self.j.max()) >= n):
-            raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
         object.__setattr__(self, "_rows", GripRows(self.i, self.j, self.normal, self.arms))
 
     @property
-    def dimension(self) -> int:
-        """Dimension d of space."""
-        return int(self.normal.shape[1])
-
-    @property
-    def spins(self) -> int:
-        """Number of coordinates of a spin: one in the plane, three in space."""
-        return 1 if self.dimension == 2 else 3
-
-    @property
     def height(self) -> int:
-        """Number of rows of a block."""
-        return self.dimension + (self.spins if self.rolling else 0)
-
-    @property
-    def grips(self) -> Grips:
-        return self
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.i) * self.height, self.bodies * (self.dimension + self.spins)
-
-    @cached_property
-    def _matrix(self) -> Any:
-        from scipy.sparse import csr_array
-
-        i, j, n, arms = to_host(self.i), to_host(self.j), to_host(self.normal), to_host(self.arms)
-        m, d, s, e = len(i), self.dimension, self.spins, self.height
-        turn = np.zeros((m, d, s))  # -w x n = turn w
-        if d == 2:
-            turn[:, 0, 0], turn[:, 1, 0] = n[:, 1], -n[:, 0]
-        else:
-            for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-                turn[:, a, b], turn[:, b, a] = -n[:, c], n[:, c]
-        blocks, there = np.zeros((m, e, 2, d + s)), np.ones((m, e, 2, d + s), dtype=bool)
-        blocks[:, :d, 0, :d], blocks[:, :d, 1, :d] = -np.eye(d), np.eye(d)
-        blocks[:, :d, :, d:] = turn[:, :, None] * arms[:, None, :, None]
-        if self.rolling:
-            blocks[:, d:, 0, d:], blocks[:, d:, 1, d:] = -np.eye(s), np.eye(s)
-        there &= (blocks != 0.0).any(axis=0)
-        there[:, :, 1] &= (j >= 0)[:, None, None]
-        columns = np.stack([i, j], axis=1)[:, None, :, None] * (d + s) + np.arange(d + s)
-        columns = np.broadcast_to(columns, there.shape)[there]
-        ends = np.append(0, there.sum(axis=(2, 3)).ravel().cumsum())
-        return csr_array((blocks[there], columns.astype(np.int32), ends.astype(np.int32)), shape=self.shape)
-
-    def _by_body(self, u: Array) -> Array:
-        return contiguous(u.reshape(self.bodies, self.dimension + self.spins), None)  # type: ignore[no-any-return]
+        return self.width if self.rolling else int(self.normal.shape[1])
 
     def __matmul__(self, u: Array) -> Array:
         return kernels.rates_grips(self._rows, self._by_body(u), self.height, chunks_of(len(self.i))).ravel()
@@ -677,82 +675,162 @@ class Grips(LinearMap):
         squares = sizes_grips(self._rows, self._by_body(M.inverse_diagonal), 2, self.height)
         return np.asarray(np.sqrt(squares).ravel())
 
-    def inverse_masses(self, M: Metric) -> Array | None:
-        """The inverse mass and the inverse inertia of each body.
+    def tocsr(self) -> Any:
+        n, arms = to_host(self.normal), to_host(self.arms)
+        (m, d), e = n.shape, self.height
+        first, second = np.zeros((m, e, self.width)), np.zeros((m, e, self.width))
+        first[:, :d], second[:, :d] = -at_lever(arms[:, :1] * n, None), at_lever(-arms[:, 1:] * n, None)
+        if self.rolling:
+            first[:, d:, d:], second[:, d:, d:] = -np.eye(e - d), np.eye(e - d)
+        return self._sparse(first, second)
 
-        Parameters
-        ----------
-        M : Metric
-            The metric, a diagonal.
+    def rows(self, selection: Booleans | Integers) -> LinearMap:
+        rows = np.arange(self.shape[0])[selection]
+        c = rows[:: self.height] // self.height
+        if not np.array_equal(rows, (c[:, None] * self.height + np.arange(self.height)).ravel()):
+            return Sparse(self.tocsr()[rows])
+        i, j, normal, arms = self.i[c], self.j[c], self.normal[c], self.arms[c]
+        return BallBlocks(i, j, normal, self.bodies, self.positions, True, arms=arms, rolling=self.rolling)
 
-        Returns
-        -------
-        array, shape (bodies, 2), or None
-            The inverse masses; None if they differ between the coordinates of a body.
-        """
-        d, inverse = self.dimension, M.inverse_diagonal.reshape(self.bodies, self.dimension + self.spins)
+    def _inverse(self, M: Metric) -> Array | None:
+        """(bodies, 2) inverse masses and inertias; None if they differ between the coordinates of a body."""
+        d, inverse = self.normal.shape[1], self._by_body(M.inverse_diagonal)
         pair = contiguous(inverse[:, [0, d]], None)
         alike = (inverse[:, :d] == pair[:, :1]).all() and (inverse[:, d:] == pair[:, 1:]).all()
         return pair if alike else None
 
-    def fused(self, cones: Cones | None, equal: Booleans | None, M: Metric) -> Array | None:
-        """The inverse masses where one compiled loop takes all rows: blocks of d rows in cones around the normals.
-
-        Parameters
-        ----------
-        cones : Cones or None
-            The friction cones of the first rows.
-        equal : array of bool, shape (m,), or None
-            Which rows are equalities.
-        M : Metric
-            The metric.
-
-        Returns
-        -------
-        array, shape (bodies, 2), or None
-            What `inverse_masses` returns; None if the loop does not take these rows.
-        """
+    def swept(self, cones: Cones | None, equal: Booleans | None, M: Metric) -> Array | None:
         if cones is None or not M.diagonal or self.rolling or equal is not None:
             return None
-        return self.inverse_masses(M) if bool((cones.axis == self.normal).all()) else None
+        return self._inverse(M) if bool((cones.axis == self.normal).all()) else None
+
+    def prepared(
+        self, cones: Cones, inverse: Array, w: Array, c: Array, c_noise: Array, guess: Array | None
+    ) -> Prepared:
+        (m, d), slack = self.normal.shape, c + (self @ w)
+        c, c_noise = c.reshape(m, d), c_noise.reshape(m, d)
+        given = place_of(c).zeros((m, d)) if guess is None else guess.reshape(m, d)
+        scale, noise, start = kernels.whitened_grips(
+            self._rows, cones.mu, inverse, self._by_body(w), c, c_noise, given, chunks_of(m)
+        )
+        table = Grip(self.i, self.j, self.normal, self.arms, cones.mu, scale, noise)
+        return Prepared(table, slack.reshape(m, d), start, np.sqrt(scale[:, 0]), noise, cones.margin(slack))
+
+    def sweep(self, blocks: Prepared, inverse: Array, coulomb: bool, stop: Stop, threads: int) -> tuple[Array, int]:
+        given = blocks.table, inverse, blocks.s0, blocks.start, coulomb, stop, threads, self.positions
+        return kernels.sweep_grips(*given)
 
     def majorants(self, axis: Array, height: int, M: Metric) -> Array:
-        masses = self.inverse_masses(M) if M.diagonal and not self.rolling else None
-        if masses is None:
+        inverse = self._inverse(M) if M.diagonal and not self.rolling else None
+        if inverse is None:
             return super().majorants(axis, height, M)
-        return metrics_of_grips(self._rows, masses)[:, [0, 1, 0]]
+        return metrics_of_grips(self._rows, inverse)[:, [0, 1, 0]]
 
     def residuals(self, answer: Answer, cones: Cones | None, M: Metric) -> tuple[float, ...] | None:
-        if cones is None or self.fused(cones, None, M) is None:
+        if cones is None or self.swept(cones, None, M) is None:
             return None
-        m = len(self.i)
-        c, noise, length, p = (each.reshape(m, -1) for each in (answer.c, answer.c_noise, answer.length, answer.p))
-        w, mass, u = (self._by_body(vector) for vector in (answer.w, answer.mass, answer.u))
-        answer = Answer(c, noise, length, w, mass, u, p)
-        return kernels.residual_grips(self._rows, cones.mu, cones.coulomb, answer, chunks_of(m))
+        answer = self._of_bodies(answer)
+        return kernels.residual_grips(self._rows, cones.mu, cones.coulomb, answer, chunks_of(len(self.i)))
+
+
+@dataclass(frozen=True, eq=False)
+class LeverBlocks(ContactMap):
+    """Contacts of bodies of any shape: a block of rows for each, first v_i + second v_j.
+
+    The velocities v (bodies, d + s) are those of the centres of mass and spins. The other parameters are those of
+    `ContactMap`.
+
+    Parameters
+    ----------
+    first : array, shape (m, e, d + s)
+        What the rows of each block are of v_i; its first d rows and columns are minus one on the diagonal, else zero.
+    second : array, shape (m, e, d + s)
+        What they are of v_j: the opposite in the first d columns; zero for a wall.
+
+    Examples
+    --------
+    >>> G = LeverBlocks(np.array([0]), np.array([-1]), np.array([[0.0, -1.0]]), bodies=1,
+    ...                 first=-np.array([[[1.0, 0.0, 0.5], [0.0, 1.0, 2.0]]]), second=np.zeros((1, 2, 3)))
+    >>> (G @ np.array([1.0, 0.0, -2.0])).tolist()
+    [-0.0, 4.0]
+    """
+
+    first: Array = field(kw_only=True)
+    second: Array = field(kw_only=True)
+
+    def __post_init__(self, known: bool) -> None:
+        ContactMap.__post_init__(self, known)
+        rows = LeverRows(self.i, self.j, np.ascontiguousarray(self.first), np.ascontiguousarray(self.second))
+        object.__setattr__(self, "_rows", rows)
+
+    @property
+    def height(self) -> int:
+        return int(self.first.shape[1])
+
+    def __matmul__(self, u: Array) -> Array:
+        return kernels.rates_levers(self._rows, self._by_body(u)).ravel()
+
+    def adjoint(self, p: Array) -> Array:
+        p = np.ascontiguousarray(p).reshape(self.first.shape[:2])
+        return kernels.adjoint_levers(self._rows, p, self.bodies).ravel()
 
     def tocsr(self) -> Any:
-        return self._matrix
+        return self._sparse(self.first, self.second)
 
-    def rows(self, selection: Booleans | Integers) -> LinearMap:
-        rows = np.arange(self.shape[0])[selection]
-        contacts = rows[:: self.height] // self.height
-        if not np.array_equal(rows, (contacts[:, None] * self.height + np.arange(self.height)).ravel()):
-            return Sparse(self._matrix[rows])
-        i, j, normal, arms = self.i[contacts], self.j[contacts], self.normal[contacts], self.arms[contacts]
-        return Grips(i, j, normal, arms, self.bodies, self.places, self.rolling)
+    def rows(self, selection: Booleans | Integers) -> Sparse:
+        return Sparse(self.tocsr()[np.arange(self.shape[0])[selection]])
+
+    def local_matrices(self, blocks: int, height: int, M: Metric) -> Array:
+        if not M.diagonal or (blocks, height) != self.first.shape[:2]:
+            return super().local_matrices(blocks, height, M)
+        return kernels.local_levers(self._rows, self._by_body(M.inverse_diagonal))
+
+    def swept(self, cones: Cones | None, equal: Booleans | None, M: Metric) -> Array | None:
+        if cones is None or equal is not None or not M.diagonal:
+            return None
+        if cones.rows != self.shape[0] or cones.rolling is not None:
+            return None
+        inverse = self._by_body(M.inverse_diagonal)
+        return inverse if (inverse[:, 1 : cones.axis.shape[1]] == inverse[:, :1]).all() else None
+
+    def prepared(
+        self, cones: Cones, inverse: Array, w: Array, c: Array, c_noise: Array, guess: Array | None
+    ) -> Prepared:
+        m, d = cones.axis.shape
+        given = np.zeros((m, d)) if guess is None else guess.reshape(m, d)
+        c, c_noise, w, cone = c.reshape(m, d), c_noise.reshape(m, d), self._by_body(w), _cone(cones)
+        local, scale, noise, s0, start, margin = kernels.whitened_levers(
+            self._rows, cone, cones.coulomb, inverse, w, c, c_noise, given
+        )
+        i, j, first, second = self._rows
+        table = Lever(i, j, first, second, cone.normal, cone.mu, local, scale, noise)
+        return Prepared(table, s0, start, np.sqrt(scale[:, 0]), noise[:, 0], margin)
+
+    def sweep(self, blocks: Prepared, inverse: Array, coulomb: bool, stop: Stop, threads: int) -> tuple[Array, int]:
+        given = blocks.table, inverse, blocks.s0, blocks.start, coulomb, stop, threads, self.positions
+        return kernels.sweep_levers(*given)
+
+    def residuals(self, answer: Answer, cones: Cones | None, M: Metric) -> tuple[float, ...] | None:
+        if cones is None or self.swept(cones, None, M) is None:
+            return None
+        return kernels.residual_levers(self._rows, _cone(cones), cones.coulomb, self._of_bodies(answer))
+
+
+def _cone(cones: Cones) -> Cone:
+    """The cones as kernels take them."""
+    return Cone(np.ascontiguousarray(cones.axis), cones.mu, np.zeros(len(cones.mu)))
 
 
 # G with many contacts of bodies and a few general rows: a constraint of the user beside 10^4 discs, a joint.
 #
-# The contacts keep the form and the fused loops of `Pairs`; the general rows do not cost them that.
+# The contacts keep the form and the fused loops of `NormalRows`; the general rows do not cost them that.
 
 
 @dataclass(frozen=True, eq=False)
 class Mixed(LinearMap):
     """A linear map of contacts and general rows on the same space."""
 
-    pairs: Pairs
+    pairs: NormalRows
     general: LinearMap
     of_contacts: Booleans
     """(m,) True for each row that is a contact."""
@@ -762,7 +840,7 @@ class Mixed(LinearMap):
         return len(self.of_contacts), self.pairs.shape[1]
 
     @property
-    def contacts(self) -> Pairs:
+    def contacts(self) -> NormalRows:
         return self.pairs
 
     @cached_property
@@ -786,6 +864,11 @@ class Mixed(LinearMap):
 
     def norms(self, M: Metric) -> Array:
         return self._merged(self.pairs.norms(M), self.general.norms(M))
+
+    def toarray(self) -> Array:
+        array = np.empty(self.shape)
+        array[self.of_contacts], array[self.others] = self.pairs.toarray(), self.general.toarray()
+        return array
 
     def opposite(self) -> Mixed:
         return Mixed(self.pairs.opposite(), self.general.opposite(), self.of_contacts)
@@ -818,7 +901,7 @@ def stacked(*blocks: LinearMap, pairs: Integers | None = None, known: bool = Fal
     there = blocks if len(blocks) == 1 else [block for block in blocks if block.shape[0]] or blocks[:1]
     if len(there) == 1:
         return there[0] if pairs is None else _renumbered(there[0], pairs, known)
-    found: list[Pairs] = []
+    found: list[NormalRows] = []
     others: list[LinearMap] = []
     for block in there:
         contacts = block.contacts
@@ -835,12 +918,12 @@ def stacked(*blocks: LinearMap, pairs: Integers | None = None, known: bool = Fal
         pairs = np.concatenate([[contact.i, contact.j] for contact in found], axis=1)
     elif of_contacts is not None:
         pairs = np.ascontiguousarray(pairs[:, of_contacts])
-    joined = Pairs(
+    joined = NormalRows(
         pairs[0],
         pairs[1],
         found[0].normal if len(found) == 1 else np.concatenate([contact.normal for contact in found]),
         found[0].bodies,
-        next((contact.places for contact in found if contact.places is not None), None),
+        next((contact.positions for contact in found if contact.positions is not None), None),
         known,
     )
     return joined if general is None or of_contacts is None else Mixed(joined, general, of_contacts)
@@ -858,7 +941,7 @@ def _renumbered(block: LinearMap, pairs: Integers, known: bool) -> LinearMap:
     contacts = block.contacts
     if contacts is None or len(block.others):
         return block
-    return Pairs(pairs[0], pairs[1], contacts.normal, contacts.bodies, contacts.places, known)
+    return NormalRows(pairs[0], pairs[1], contacts.normal, contacts.bodies, contacts.positions, known)
 
 
 def _put_together(blocks: list[LinearMap]) -> LinearMap:

@@ -80,6 +80,8 @@ def limit_of(history: Sequence[RecentImpact], at_rest: Integers) -> Limit | None
     Impacts without time between them have reached their limit when all their contacts are `at_rest`, with gap rate 0.
     """
     for period in range(1, min(MAX_PERIOD, len(history) // 3) + 1):
+        if history[-1].rows != history[-1 - period].rows or history[-1].speed >= history[-1 - period].speed:
+            continue
         last = history[-3 * period :]
         repeats = all(last[k].rows == last[k + period].rows for k in range(2 * period))
         if not (repeats and all(last[k].speed > last[k + period].speed for k in range(2 * period))):

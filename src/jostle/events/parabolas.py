@@ -18,12 +18,11 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, at
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Cone, Polyhedron
+from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import InvalidValue, UnresolvedEvent
 from jostle.events.accumulations import FAINT, LONG_FLIGHT, Limit, comes_before, died_out, limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies
 from jostle.events.solution import EventSolution
-from jostle.laws import impact
 from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
@@ -47,6 +46,8 @@ so far that they are differences of, count as zero."""
 
 BOUND_ROUND_OFF = 1e-9
 """Fraction of its constant term by which the bound of a polynomial is lowered, so that round-off never lifts it."""
+MAX_ROWS_ONE_BY_ONE = 16
+"""Up to this number of polynomials the crossings of all are computed."""
 MAX_BISECTIONS = 2000
 """Bisection of an interval of floats ends after fewer halvings than this."""
 
@@ -82,6 +83,12 @@ def first_of(c: Array, end: float) -> tuple[int, float] | None:
     (1, 0.25)
     """
     found, s = None, end
+    if len(c) <= MAX_ROWS_ONE_BY_ONE:
+        for k, row in enumerate(c.tolist()):
+            crossing = first_crossing(row, s)
+            if crossing is not None and (found is None or crossing < s):
+                found, s = (k, crossing), crossing
+        return found
     possible, powers, falling = np.arange(len(c)), np.arange(1, c.shape[1]), np.minimum(c[:, 1:], 0.0)
     while True:
         lowest = c[possible, 0] * (1.0 - BOUND_ROUND_OFF) + falling[possible] @ s**powers
@@ -186,12 +193,16 @@ class PolynomialContacts:
 
     def gaps(self, x: Array) -> Array:
         gap = self.G @ x + self.c
-        gap[self.balls] += np.linalg.norm(self.between(x), axis=1)
+        if len(self.balls):
+            gap[self.balls] += np.linalg.norm(self.between(x), axis=1)
         return gap
 
     def gradients(self, x: Array, rows: Integers) -> Array:
         """(k, N) dg/dq at x of some rows."""
-        G, of_balls = self.G[rows], np.flatnonzero(np.isin(rows, self.balls))
+        G = self.G[rows]
+        if len(self.balls) == 0:
+            return G
+        of_balls = self._is_ball[rows].nonzero()[0]
         i, j = self.pairs[rows[of_balls]].T
         each = x.reshape(self.bodies, -1)
         by_body = G.reshape(len(rows), *each.shape)
@@ -203,15 +214,29 @@ class PolynomialContacts:
     def lengths(self, terms: Array) -> Array:
         """(m,) the lengths that the gaps are differences of, where the coordinates are sums of `terms` (N,)."""
         by_place = self._sizes_of_G @ terms
-        by_place[self.balls] += self.between_at_most(terms)
+        if len(self.balls):
+            by_place[self.balls] += self.between_at_most(terms)
         return np.asarray(by_place + self.size)
 
     @cached_property
     def _sizes_of_G(self) -> Array:
         return np.abs(self.G)
 
+    @cached_property
+    def _all_rows(self) -> Integers:
+        return np.arange(len(self.c))
+
+    @cached_property
+    def _is_ball(self) -> Booleans:
+        """(m,) whether each row is a pair of balls."""
+        found = np.zeros(len(self.c), dtype=bool)
+        found[self.balls] = True
+        return found
+
     def moved(self, x: Array, rows: Integers, terms: Array) -> Array:
         """(N,) the largest move of each coordinate in `onto` where some rows have gaps made by one of the `terms`."""
+        if len(rows) == 0:
+            return np.zeros(len(x))
         G = self.gradients(x, rows)
         W = self.metric.solve(G)  # masses are diagonal
         gaps = (np.abs(G) * terms).max(axis=1, initial=0.0)
@@ -226,6 +251,9 @@ class PolynomialContacts:
         """The vector nearest to v in the kinetic metric with G v = wanted."""
         if len(G) == 0:
             return v
+        if len(G) == 1:
+            W = self.metric.solve(G[0])
+            return np.asarray(v + W * ((wanted - G @ v) / (G @ W)))
         x: Any = np.linalg.lstsq(self.metric.whiten(G), wanted - G @ v, rcond=None)[0]
         return v + self.metric.unwhiten(x)
 
@@ -237,6 +265,8 @@ class PolynomialContacts:
         """(m, 5) ascending coefficients of the gaps, those of balls times |d| + R."""
         found = np.zeros((len(self.c), 5))
         found[:, 0], found[:, 1], found[:, 2] = self.gaps(x), self.G @ u, self.G @ a / 2.0
+        if len(self.balls) == 0:
+            return found
         d, w, b = (self.between(v) for v in (x, u, a))
         rows = self.balls
         found[rows, 0] *= np.linalg.norm(d, axis=1) - self.c[rows]
@@ -255,12 +285,12 @@ class PolynomialContacts:
         rate 0; the others separate.
         """
         rest = closed[resting]
-        G = self.gradients(x, rest)
-        u = self.equalise(u, G, np.zeros(len(rest)))
         zeros = np.zeros(len(self.c), dtype=np.int64)
         zeros[closed], zeros[rest] = 1, 2
         a, kept = free, rest
         if len(rest):
+            G = self.gradients(x, rest)
+            u = self.equalise(u, G, np.zeros(len(rest)))
             bent = self._bent(x, u, sizes)[rest]
             found = project(free, Polyhedron(G, bent), mass=self.metric, solver=ActiveSet())
             small = EVENT_ROUND_OFF * (np.abs(G) @ np.abs(free) + np.abs(free).max() + bent)
@@ -302,12 +332,17 @@ class PolynomialContacts:
 
     def _that_can_close(self, t: float, coefficients: Array, kept: Integers, zeros: Integers) -> tuple[Integers, Array]:
         """The rows that are not kept, and their polynomials without the `zeros` lowest coefficients."""
-        rows = np.setdiff1d(np.arange(len(self.c)), kept)
-        columns = np.arange(coefficients.shape[1]) + zeros[rows, None]
-        shifted = np.hstack([coefficients, np.zeros_like(coefficients)])[rows[:, None], columns]
-        undecided = ~(shifted[:, 0] > 0.0)
-        if undecided.any():
-            row = self.describe(int(rows[np.argmax(undecided)]))
+        for k in zeros.nonzero()[0]:
+            known = coefficients[k, zeros[k] :].copy()
+            coefficients[k] = 0.0
+            coefficients[k, : len(known)] = known
+        rows, shifted = self._all_rows, coefficients
+        if len(kept):
+            rows = np.delete(rows, kept)
+            shifted = coefficients[rows]
+        decided = shifted[:, 0] > 0.0
+        if not decided.all():
+            row = self.describe(int(rows[np.argmin(decided)]))
             raise UnresolvedEvent(f"t = {t:.15g}: it cannot be decided whether {row} separate; perturb q0 or v0")
         return rows, shifted
 
@@ -400,7 +435,9 @@ class ParabolicRun(EventRun):
         while len(closed) < len(self.closed):
             closed = self.closed
             self.x = self.contacts.onto(self.x, closed)
-            self.closed = np.union1d(closed, np.flatnonzero(self.contacts.gaps(self.x) <= 0.0))
+            shut = self.contacts.gaps(self.x) <= 0.0
+            shut[closed] = True
+            self.closed = shut.nonzero()[0]
         self.reach = np.maximum(self.reach, self.contacts.moved(self.x, self.closed, self.reach))
 
     def _start(self) -> tuple[Array, Array, Integers]:
@@ -431,47 +468,52 @@ class ParabolicRun(EventRun):
             row = int(np.argmax(wrong))
             named = self.contacts.describe(row)
             raise UnresolvedEvent(f"t = {self.t:.15g}: gap {gap[row]:.2e} at an impact, in {named}")
-        self.gap, self.noise, self.closed = gap, noise, np.union1d(np.flatnonzero(gap <= noise), self.kept)
+        shut = gap <= noise
+        shut[self.kept] = True
+        self.gap, self.noise, self.closed = gap, noise, shut.nonzero()[0]
         return True
 
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which ones rest."""
         hits: list[tuple[Integers, float]] = []
-        flight = self.flight
+        flight, G = self.flight, None
         for _ in range(MAX_IMPACTS_AT_ONCE):
-            G = self.contacts.gradients(self.x, self.closed)
-            rate, noise = G @ self.u, EVENT_ROUND_OFF * (np.abs(G) @ self.sizes)
+            if G is None:
+                G = self.contacts.gradients(self.x, self.closed)
+                sizes = np.abs(G)
+            rate, noise = G @ self.u, EVENT_ROUND_OFF * (sizes @ self.sizes)
             resting, stays = np.abs(rate) <= noise, rate <= noise
             if not (rate < -noise).any():
                 at_rest = died_out(hits, self.closed, rate, noise)
                 if hits and self._accumulate(self.closed[resting], self.closed[at_rest & ~resting]):
-                    hits = []
+                    hits, G = [], None
                     continue
                 self._note_unclear(hits, flight, resting)
                 return resting
-            before = self.contacts.equalise(self.u, G[resting], np.zeros(int(resting.sum())))
-            hit = impact(before, Cone(G[stays]), law=self.problem.law, mass=self.contacts.metric, solver=ActiveSet())
-            pushed = hit.impulse > 0.0
-            rows, impulse = self.closed[stays][pushed], hit.impulse[pushed]
-            rates = np.array([G[stays][pushed] @ v for v in (before, hit.velocity)])
-            self.record_impact(rows, before, hit.velocity, impulse, rates)
+            held, still = G[resting], G[stays]
+            before = self.contacts.equalise(self.u, held, np.zeros(len(held)))
+            after, impulse = self.reflect(before, still, np.zeros(len(still)), self.contacts.metric)
+            pushed = impulse > 0.0
+            rows, impulse, pushing = self.closed[stays][pushed], impulse[pushed], still[pushed]
+            self.record_impact(rows, before, after, impulse, np.array([pushing @ before, pushing @ after]))
             speed = float(-rate.min())
-            if speed > FAINT * self.fastest and np.isin(rows, self.unclear).any():
+            if len(self.unclear) and speed > FAINT * self.fastest and np.isin(rows, self.unclear).any():
                 named = self.contacts.describe(int(np.intersect1d(rows, self.unclear)[0]))
                 raise UnresolvedEvent(
                     f"t = {self.t:.15g}: round-off decides whether {named} touch when they are hit; perturb q0 or v0"
                 )
             remember(self.history, tuple(rows.tolist()), self.flight, speed, self.gap, self.noise)
             hits.append((rows, speed))
-            moved = np.abs(hit.velocity - before)
-            self.u, self.flight = hit.velocity, 0.0
+            moved = np.abs(after - before)
+            self.u, self.flight = after, 0.0
             self.sizes = np.maximum(self.sizes, np.abs(self.u)) + np.where(moved > 0.0, moved.max(), 0.0)
         raise self.endless_impacts()
 
     def _note_unclear(self, hits: list[tuple[Integers, float]], flight: float, resting: Booleans) -> None:
         """Note contacts that faint impacts at the same time leave at rest although they do not accumulate."""
         closed = self.closed[resting]
-        self.unclear = np.intersect1d(self.unclear, closed)
+        if len(self.unclear):
+            self.unclear = np.intersect1d(self.unclear, closed)
         if len(hits) < 2 or self.free.any() or hits[0][1] > FAINT * self.fastest or not self.history:
             return
         if flight > LONG_FLIGHT * self.history[-1].longest:

@@ -6,16 +6,20 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from jostle._tools.arrays import Array, Integers
+from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.contacts import Contacts, check_start
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import InfeasibleStart, SchemeRefuses, UnresolvedEvent
 from jostle.events.accumulations import Limit, RecentImpact
 from jostle.events.solution import Accumulation, Event, EventSolution, Flight
-from jostle.laws import Restitution
+from jostle.laws import Restitution, reflected
 from jostle.problems import Motion, refuse_changes
 from jostle.schemes.capabilities import remedy
 from jostle.sets.balls import Balls
 from jostle.sets.base import nearest_call, parts
-from jostle.sets.contacts import Contacts, check_start
+from jostle.solvers.dual_active_set import ActiveSet
+from jostle.solvers.project import project
 
 MAX_BODIES = 200
 """Largest number of bodies that are integrated from event to event: all pairs of them are rows of a dense matrix."""
@@ -47,7 +51,7 @@ def check_supported(problem: Motion) -> None:
 
 def number_of_bodies(problem: Motion, contacts: Contacts) -> int:
     """The number of bodies, if it is not too large."""
-    bodies = max(contacts.bodies, len(problem.q0) if problem.q0.ndim > 1 else 1)
+    bodies = max(contacts.part_count, len(problem.q0) if problem.q0.ndim > 1 else 1)
     if bodies > MAX_BODIES:
         refuse(f"more than {MAX_BODIES} bodies; there are {bodies}")
     return bodies
@@ -100,6 +104,18 @@ class EventRun:
     def solution(self, status: str) -> EventSolution:
         """The motion so far."""
         raise NotImplementedError
+
+    def reflect(
+        self, before: Array, G: Array, c: Array, M: Metric, equal: Booleans | None = None
+    ) -> tuple[Array, Array]:
+        """Moreau's law u+ = (1 + e) P_K u- - e u- for K = {v : G v + c >= 0}, with the impulse of each row."""
+        e = float(self.problem.law.number)
+        if len(G) == 1 and equal is None:
+            W = M.solve(G[0])
+            p = max(-float(G[0] @ before + c[0]) / float(G[0] @ W), 0.0)
+            return reflected(before + p * W, before, e), np.array([(1.0 + e) * p])
+        P = project(before, Polyhedron(G, c, equal=equal), mass=M, solver=ActiveSet())
+        return reflected(P.point, before, e), (1.0 + e) * P.multipliers
 
     def refuse_start(self, row: int, gap: float) -> NoReturn:
         """Say which contact q0 violates."""

@@ -11,7 +11,7 @@ Rods and other equalities are contacts that are always closed: lambda has either
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle._tools.smooth_paths import RELATIVE_TOLERANCE, Piece, follow
+from jostle.contacts import Contacts
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.differences import (
@@ -37,12 +38,10 @@ from jostle.errors import UnresolvedEvent
 from jostle.events.accumulations import Limit, comes_before, died_out, limit_of, remember
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies, refuse
 from jostle.events.solution import EventSolution
-from jostle.laws import reflected
 from jostle.problems import Motion
 from jostle.result.status import FINISHED
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import Free, parts
-from jostle.sets.contacts import Contacts
 from jostle.sets.rods import Rods
 from jostle.sets.user import UserSet, differences_of
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside
@@ -104,14 +103,18 @@ class SmoothContacts:
             if type(part) not in SMOOTH_SETS:
                 refuse(f"sets other than {', '.join(names)} and @constraints, as {part!r}")
         self.problem, self.within, self.shape = problem, problem.within, problem.q0.shape
-        start = self.within.linearise(t, problem.q0)
-        number_of_bodies(problem, start)
+        self._begin, self._end = t, end
+        self._metric = problem.mass if isinstance(problem.mass, Metric) else None
+        start = self.start
+        self.bodies = number_of_bodies(problem, start)
         self.pairs, self.describe = start.pairs, start.describe
         self.equal: Booleans = np.zeros(len(start.gap), dtype=bool) if start.equal is None else start.equal
         self.still = self.within.moving is False
         self.flat = self.within.flat
         self.by_gradients = self.still and not differences_of(self.within)
         self.longest = LONGEST_DIFFERENCE * (end - t)
+        self._linearised: tuple[float, bytes, Contacts] | None = None
+        """The contacts that were asked for last, when and where."""
         self._asked: tuple[float, bytes] | None = None
         self._found: dict[bytes, Derivatives] = {}
         self._gap_at: Function
@@ -120,19 +123,36 @@ class SmoothContacts:
         """The derivatives that were found where the steps in use were searched for."""
         self._pace = -np.inf, 0.0
         """When it was asked about all gaps, and the step of differences that suits them."""
-        self.size = (
-            start.smallest_length()
-            or float(self.sizes(start, problem.q0.ravel()).max(initial=0.0))
-            or self._first_length(t, end)
-        )
+
+    @cached_property
+    def start(self) -> Contacts:
+        """The contacts at the start."""
+        return self.within.linearise(self._begin, self.problem.q0)
+
+    @cached_property
+    def size(self) -> float:
+        """The smallest length, or that of the positions or of the first motion."""
+        length = float(self.sizes(self.start, self.problem.q0.ravel()).max(initial=0.0))
+        return self.start.smallest_length() or length or self._first_length(self._begin, self._end)
+
+    @cached_property
+    def straight(self) -> tuple[Array, Array] | None:
+        """G^T and c if the gaps are G q + c at all times."""
+        if not (self.still and self.flat):
+            return None
+        return self.start.G.toarray().T, self.within.linearise(self._begin, np.zeros(self.shape)).gap
 
     def linearise(self, t: float, q: Array) -> Contacts:
         """Gaps and gradients at flat positions q."""
+        last, place = self._linearised, q.tobytes()
+        if last is not None and last[0] == t and last[1] == place:
+            return last[2]
         contacts = self.within.linearise(t, q.reshape(self.shape))
         if len(contacts.pairs) != len(self.pairs) or not np.array_equal(contacts.pairs, self.pairs):
             raise UnresolvedEvent(
                 f"t = {t:.15g}: the contacts are not the same, or not in the same order, as at the start"
             )
+        self._linearised = t, place, contacts
         return contacts
 
     def gaps(self, t: float, q: Array) -> Array:
@@ -140,16 +160,27 @@ class SmoothContacts:
         sound = len(gap) == len(self.pairs) and np.isfinite(gap).all()
         return gap if sound else self.linearise(t, q).gap  # which says what is wrong
 
+    def gaps_along(self, times: Array, places: Array) -> Array:
+        """(k, m) the gaps at times (k,) and flat positions (k, N)."""
+        if self.straight is not None:
+            return np.asarray(places @ self.straight[0] + self.straight[1])
+        return np.array([self.gaps(t, q) for t, q in zip(times.tolist(), places, strict=True)])
+
     def sizes(self, contacts: Contacts, q: Array) -> Array:
         """(m,) the lengths that the gaps are differences of."""
         return np.asarray(np.abs(contacts.gap) + contacts.length + contacts.G.magnitude(np.abs(q)))
+
+    @property
+    def constant_mass(self) -> bool:
+        return self._metric is not None
 
     def metric(self, q: Array) -> Metric:
         return self.problem.metric(q.reshape(self.shape))
 
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """M^-1 f, without contact forces."""
-        return self.problem.acceleration(t, q.reshape(self.shape), u.reshape(self.shape)).ravel()
+        q, M = q.reshape(self.shape), self._metric
+        return (M or self.problem.metric(q)).solve(self.problem.force(t, q, u.reshape(self.shape)).ravel())
 
     def first_acceleration(self, t: float, end: float) -> float:
         """The largest acceleration at the start, or a part of what it may become: the size of the first motion."""
@@ -161,7 +192,19 @@ class SmoothContacts:
         """How far the walls or else the bodies move: the length that is left for points at the origin."""
         q, speed = self.problem.q0.ravel(), float(np.abs(self.problem.v0).max(initial=0.0))
         walls = 0.0 if self.still else max(float(np.abs(self.gaps(s, q)).max(initial=0.0)) for s in _spread(t, end))
-        return walls or (end - t) * (speed + (end - t) * self.first_acceleration(t, end)) or 1.0
+        time = self._first_change(t, end)
+        return walls or time * (speed + time * self.first_acceleration(t, end)) or 1.0
+
+    def _first_change(self, t: float, end: float) -> float:
+        """The time in which the velocity at the start changes by its own size, at most that of the run."""
+        q, u = self.problem.q0.ravel(), self.problem.v0.ravel()
+        a, h, speed = self.acceleration(t, q, u), SHORTEST_FIRST * (end - t), float(np.abs(u).max(initial=0.0))
+        while 4.0 * h < end - t:
+            there = self.acceleration(t + h, q + h * (u + 0.5 * h * a), u + h * a)
+            if np.abs(h * there if speed > 0.0 else there - a).max() > (speed or np.abs(a).max()):
+                return h
+            h *= 4.0
+        return end - t
 
     def changes(self, t: float, q: Array, rows: Integers | None = None) -> Derivatives:
         """The first and second derivatives of some gaps with respect to time, where the bodies stay."""
@@ -208,6 +251,8 @@ class SmoothContacts:
         """b: the second derivative of the gaps of some rows along q + s u, by differences with these steps."""
         if self._is_straight(u, rows):
             return np.zeros(len(rows))
+        if self._is_known(rows):
+            return self._bend_of_distances(t, q, u, rows)
         differences = first_differences if self.by_gradients else second_differences
         return extrapolated(differences, self._along(t, q, u, rows), steps.along(u))
 
@@ -216,7 +261,7 @@ class SmoothContacts:
         if len(rows) == 0:
             return Steps(np.inf, np.inf)
         time = np.inf if self.still else self.changes(t, q, rows).second_step
-        if self.flat:
+        if self.flat or self._is_known(rows):
             return Steps(time, np.inf)
         ways = (u, self.acceleration(t, q, u), np.ones(len(q)))
         here, way = self.linearise(t, q), next(v / np.linalg.norm(v) for v in ways if v.any())
@@ -231,7 +276,7 @@ class SmoothContacts:
 
     def error_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
         """How far `bend` may be from b, by its value at half the steps and by round-off."""
-        if self._is_straight(u, rows):
+        if self._is_straight(u, rows) or self._is_known(rows):
             return np.zeros(len(rows))
         half = Steps(steps.time / 2.0, steps.length / 2.0)
         change = np.abs(self.bend(t, q, u, rows, steps) - self.bend(t, q, u, rows, half))
@@ -239,7 +284,7 @@ class SmoothContacts:
 
     def noise_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
         """The round-off of `bend`."""
-        if self._is_straight(u, rows):
+        if self._is_straight(u, rows) or self._is_known(rows):
             return np.zeros(len(rows))
         here, h = self.linearise(t, q), steps.along(u)
         if self.by_gradients:
@@ -249,6 +294,18 @@ class SmoothContacts:
     def _is_straight(self, u: Array, rows: Integers) -> bool:
         """Whether the gaps of some rows are known to have no second derivative along a motion."""
         return len(rows) == 0 or (self.still and (self.flat or not u.any()))
+
+    def _is_known(self, rows: Integers) -> bool:
+        """Whether some rows are distances at rest, whose second derivatives have a formula."""
+        return self.still and not np.isnan(self.start.bends[rows]).any()
+
+    def _bend_of_distances(self, t: float, q: Array, u: Array, rows: Integers) -> Array:
+        """|w|^2 / d - (n . w)^2 / d for distances d of two bodies that pass each other with velocity w."""
+        here, each = self.linearise(t, q), u.reshape(self.bodies, -1)
+        i, j = self.pairs[rows].T
+        w = np.where(j[:, None] >= 0, each[j], 0.0) - each[i]
+        along = here.G.toarray()[rows] @ u
+        return np.asarray(here.bends[rows] * ((w * w).sum(axis=1) - along * along))
 
     def forced(self, t: float, q: Array, u: Array, kept: Integers, steps: Steps) -> tuple[Array, Array]:
         """The acceleration with forces that keep some rows closed, and these forces; the steps are those of `bend`."""
@@ -274,9 +331,15 @@ def equalised(v: Array, G: Array, wanted: Array, M: Metric) -> tuple[Array, Arra
     """The vector nearest to v in the metric M with G v = wanted, and the multipliers p with M (v' - v) = G^T p."""
     if len(G) == 0:
         return v, np.zeros(0)
-    white = M.whiten(G)
-    p: Any = np.linalg.lstsq(white @ white.T, wanted - G @ v, rcond=None)[0]
-    push = M.solve(G.T @ p)
+    p: Any
+    if len(G) == 1:
+        W = M.solve(G[0])
+        p = (wanted - G @ v) / float(G[0] @ W)
+        push = p * W
+    else:
+        white = M.whiten(G)
+        p = np.linalg.lstsq(white @ white.T, wanted - G @ v, rcond=None)[0]
+        push = M.solve(G.T @ p)
     return np.where(np.abs(v + push) <= CANCELLED * (np.abs(v) + np.abs(push)), 0.0, v + push), p
 
 
@@ -294,11 +357,17 @@ KINK = 1e-6
 """Gaps and gap rates of closed contacts above this fraction of the lengths and velocities are those of a kink."""
 FIRST_FORCE = 1e-6
 """Accelerations below this fraction of those that follow say nothing about the size of the first motion."""
+STEPS_A_FLIGHT = 4.0
+"""A flight begins with at most this part of the duration of the one before it."""
 LONGEST_STEP = 1.0 / 256.0
 """Longest integration step near moving walls, as a fraction of the time that is integrated."""
+LONGEST_HELD = 1.0 / 128.0
+"""The same where all contacts stay closed: the force is computed at sixteen times a step."""
 STEPS_OF_CHANGE = 16.0
 """Longest integration step near moving walls, in the steps of differences that suit their motion: a period of an
 oscillation has at least 15 samples."""
+SHORTEST_FIRST = 2.0**-60
+"""The search for the time in which the first velocity changes begins at this part of the run."""
 FIRST_TIME = 1e-3
 """A motion from rest has its first size after this part of the time that is integrated, or of the time in which it
 crosses the lengths around, if that is shorter."""
@@ -320,6 +389,8 @@ class SmoothRun(EventRun):
         self.kept: Integers = np.flatnonzero(self.contacts.equal)
         """The rows that stayed closed in the last flight."""
         self.released: Integers = np.zeros(0, dtype=np.int64)
+        self.step: float | None = None
+        """The step with which a flight begins."""
         self.pieces: list[Piece] = []
         self.origins: list[Array] = []
 
@@ -328,11 +399,11 @@ class SmoothRun(EventRun):
         pieces, origins = self.pieces, self.origins
         if not pieces:
             there = np.concatenate([np.zeros(len(self.x)), self.u])
-            pieces, origins = [Piece(self.start, self.t, lambda t: there)], [self.x]
+            pieces, origins = [Piece(self.start, self.t, lambda t: there, there)], [self.x]
         starts = np.array([piece.start for piece in pieces])
         parabolas = np.zeros((len(pieces), 3, len(self.x)))
         parabolas[:, 0] = origins
-        parabolas[:, 1] = [piece.y(piece.start)[len(self.x) :] for piece in pieces]
+        parabolas[:, 1] = [piece.first[len(self.x) :] for piece in pieces]
         found = tuple(self.events), tuple(self.accumulations)
         return EventSolution(self.problem, *found, end, status, starts, parabolas, tuple(pieces))
 
@@ -367,7 +438,7 @@ class SmoothRun(EventRun):
     def _impacts(self) -> Booleans:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which rest."""
         here, M = self.contacts.linearise(self.t, self.x), self.contacts.metric(self.x)
-        G, drift, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, self._e
+        G, drift = here.G.toarray(), self.contacts.drift(self.t, self.x).rate
         hits: list[tuple[Integers, float]] = []
         for _ in range(MAX_IMPACTS_AT_ONCE):
             found = self.contacts.rates(self.t, self.x, self.u, self.fastest)
@@ -380,9 +451,8 @@ class SmoothRun(EventRun):
             at_rest = self.closed[resting]
             before, _ = equalised(self.u, G[at_rest], -drift[at_rest], M)
             equal = self.contacts.equal[rows]
-            K = Polyhedron(G[rows], np.where(equal, -G[rows] @ before, drift[rows]), equal=equal)
-            P = project(before, K, mass=M, solver=ActiveSet())
-            after, impulse = reflected(P.point, before, e), (1.0 + e) * P.multipliers
+            c = np.where(equal, -G[rows] @ before, drift[rows])
+            after, impulse = self.reflect(before, G[rows], c, M, equal if equal.any() else None)
             pushing = (impulse > 0.0) & ~equal
             hit, impulse = rows[pushing], impulse[pushing]
             rates = np.array([G[hit] @ v + drift[hit] for v in (before, after)])
@@ -463,11 +533,17 @@ class SmoothRun(EventRun):
             return contacts.forced(t, origin + y[:n], y[n:], kept, steps)
 
         def derivative(t: float, y: Array) -> Array:
-            return np.concatenate([y[n:], forced(t, y)[0]])
+            a = forced(t, y)[0] if len(kept) else contacts.acceleration(t, origin + y[:n], y[n:])
+            return np.concatenate([y[n:], a])
 
-        def watched(t: float, y: Array) -> Array:
-            gaps = contacts.gaps(t, origin + y[:n])[others] if len(others) else np.zeros(0)
-            return np.concatenate([gaps, forced(t, y)[1][loose] if loose.any() else np.zeros(0)])
+        def watched(times: Array, y: Array) -> Array:
+            gaps = contacts.gaps_along(times, origin + y[:, :n]) if len(others) else np.zeros((len(y), 0))
+            if len(kept) == 0:
+                return gaps
+            if not loose.any():
+                return gaps[:, others]
+            forces = [forced(t, state)[1][loose] for t, state in zip(times.tolist(), y, strict=True)]
+            return np.hstack([gaps[:, others], forces])
 
         def corrected(t: float, y: Array) -> Array:
             nonlocal steps
@@ -479,30 +555,33 @@ class SmoothRun(EventRun):
             return np.concatenate([x - origin, u])
 
         def longest(t: float, y: Array) -> float:
-            return min(
-                LONGEST_STEP * (self.end - self.start), STEPS_OF_CHANGE * contacts.change_time(t, origin + y[:n])
-            )
+            steps = LONGEST_STEP if len(others) else LONGEST_HELD
+            return min(steps * (self.end - self.start), STEPS_OF_CHANGE * contacts.change_time(t, origin + y[:n]))
 
         floor = np.concatenate([FLOOR * self.lengths[others], self._least_forces(kept, steps)[loose]])
         y = np.concatenate([np.zeros(n), self.u])
         sizes, correct = self._tolerances(kept, steps), corrected if len(kept) else None
+        law: Any = derivative
+        if len(kept) == 0 and self.problem.constant_force is not None and contacts.constant_mass:
+            law, self.step = contacts.acceleration(start, origin, self.u), self._first_time()
         path = follow(
-            derivative, start, y, self.end, watched, floor, sizes, None if contacts.still else longest, correct
-        )
+            law, start, y, self.end, watched, floor, sizes, None if contacts.still else longest, correct,
+            self.step, len(kept) == 0, contacts.still or len(others) == 0,
+        )  # fmt: skip
+        self.step = None if path.step is None else min(path.step, (path.t - start) / STEPS_A_FLIGHT) or None
         pieces = [piece for piece in path.pieces if piece.end > piece.start]
         self.pieces += pieces
         self.origins += [origin] * len(pieces)
         self.t, self.flight = float(path.t), self.flight + (path.t - start)
         self.x, self.u = origin + path.y[:n], path.y[n:]
-        self.fastest = max(self.fastest, float(np.abs(self.u).max(initial=0.0)))
+        passed = np.max(np.abs([path.y, *(piece.first for piece in pieces)]), axis=0)
+        self.fastest = max(self.fastest, float(passed[n:].max(initial=0.0)))
         self._check_smooth(self.t, self.x, self.u, kept, contacts.gaps(self.t, self.x))
         if path.crossed is None:
             return False
         here = self.t, self.x, self.u, kept
         self._check_force(here, first, steps, contacts.steps(*here))
-        middles = (np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces)
-        moved = np.max([np.zeros(n), *middles], axis=0)
-        self._arrive(path.crossed, kept[loose], others, moved)
+        self._arrive(path.crossed, kept[loose], others, passed[:n])
         return True
 
     def _check_smooth(self, t: float, x: Array, u: Array, kept: Integers, gap: Array) -> None:
@@ -572,6 +651,8 @@ class SmoothRun(EventRun):
             time = min(time, FIRST_TIME * float(np.sqrt(size / self.strongest)))
         if self.fastest > 0.0:
             time = min(time, FIRST_TIME * size / self.fastest)
+        if self.fastest > 0.0 and self.strongest > 0.0:
+            time = min(time, FIRST_TIME * self.fastest / self.strongest)
         return time
 
     def _tolerances(self, kept: Integers, steps: Steps) -> Array:

@@ -7,14 +7,14 @@ by them in order, `reverse` by their transposes in the opposite order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Count, check_arguments
-from jostle._tools.arrays import Array, finite
+from jostle._tools.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue, WeakContacts, warn
 from jostle.events.accumulations import MAX_PERIOD
 from jostle.events.solution import Event, EventSolution
@@ -29,16 +29,20 @@ from jostle.run.steps import Span, start_and_end
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventSensitivity:
-    """The derivatives of the final state of a run of `solve_by_events`; made by `sensitivity_by_events`.
+    """The derivatives of the states of a run of `solve_by_events`; made by `sensitivity_by_events`.
+
+    They are those of the final state. `at` returns those at other times, from the same run.
 
     Attributes
     ----------
     solution : EventSolution
         The run.
+    t : array
+        The times: the end of the run, or those that were given to `at`.
     q : array
-        Final positions, in the shape of q0.
+        Positions at these times, in the shape of t followed by that of q0.
     u : array
-        Final velocities, in the shape of q0.
+        Velocities at these times, in the same shape.
     weak : tuple of str
         Where neighbouring motions differ in kind, so that the derivative belongs to one side only: contacts that are
         closed without a force, that are closed at the start or at the end, or that almost close. Empty: none.
@@ -59,6 +63,7 @@ class EventSensitivity:
     """
 
     solution: EventSolution
+    t: Array
     q: Array
     u: Array
     weak: tuple[str, ...]
@@ -71,6 +76,33 @@ class EventSensitivity:
         weak = f", weak: {len(self.weak)}" if self.weak else ""
         return f"EventSensitivity({len(self.solution.events)} impacts, t = {self.solution.end:g}{weak})"
 
+    def at(self, t: ArrayLike) -> EventSensitivity:
+        """The derivatives of the states at other times.
+
+        All of them come from one run: `forward` returns the changes at all times, and `reverse` the gradient of a
+        function of all these states, in one pass.
+
+        Parameters
+        ----------
+        t : float or array_like
+            Times from start to end. At the time of an impact, derivatives are those after it.
+
+        Returns
+        -------
+        EventSensitivity
+            The same run, with other times.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[1.0], force=[-9.81], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.8))
+        >>> found = jo.sensitivity_by_events(ball, t=1.5).at([0.3, 0.7, 1.5])
+        >>> found.forward(q0=[1.0])[0].ravel().round(8).tolist()
+        [1.0, 0.19055156, 0.67555601]
+        """
+        times = finite(t, "t")
+        return replace(self, t=times, q=self.solution.q(times), u=self.solution.u(times))
+
     def forward(
         self,
         *,
@@ -81,7 +113,7 @@ class EventSensitivity:
         theta: ArrayLike | None = None,
         e: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """How the final state changes with small changes of the arguments (J v).
+        """How the state changes with small changes of the arguments (J v).
 
         Parameters
         ----------
@@ -101,13 +133,12 @@ class EventSensitivity:
         Returns
         -------
         q, u : array
-            Changes of the final positions and velocities, in the shape of q0.
+            Changes of the positions and velocities, in the shapes of `EventSensitivity.q` and `u`.
         """
-        z, d = self._changes(q0, v0, mass, radii, theta, e)
-        for part in self._parts:
-            z = part.forward(z, d)
-        q, u = z.reshape(2, *self.q.shape)
-        return q, u
+        q, u = np.moveaxis(
+            self._along(*self._changes(q0, v0, mass, radii, theta, e)).reshape(-1, 2, self._model.N), 1, 0
+        )
+        return q.reshape(self.q.shape), u.reshape(self.q.shape)
 
     def times(
         self,
@@ -155,45 +186,68 @@ class EventSensitivity:
         return impacts, np.array([_limit(events[:end], impacts[:end]) for end in ends])
 
     def reverse(self, *, q: ArrayLike | None = None, u: ArrayLike | None = None) -> Gradient:
-        """The gradient of a function of the final state with respect to everything (J^T v).
+        """The gradient of a function of the state with respect to everything (J^T v).
 
         Parameters
         ----------
         q : array_like, optional
-            Gradient of the function with respect to the final positions. None: 0.
+            Gradient of the function with respect to the positions, at all times. None: 0.
         u : array_like, optional
-            Gradient of the function with respect to the final velocities. None: 0.
+            Gradient of the function with respect to the velocities. None: 0.
 
         Returns
         -------
         Gradient
             Gradients with respect to q0, v0, mass, radii, theta and e.
         """
-        model, shape = self._model, self.q.shape
-        z = np.concatenate([spread(v, shape, name).ravel() for v, name in ((q, "q"), (u, "u"))])[:, None]
-        d = np.zeros((model.parameters, 1))
-        for part in reversed(self._parts):
+        model = self._model
+        weights = [spread(v, self.q.shape, name).reshape(-1, model.N) for v, name in ((q, "q"), (u, "u"))]
+        w, d = np.concatenate(weights, axis=1)[:, :, None], np.zeros((model.parameters, 1))
+        inside = self._inside()
+        z = w[inside == len(self._parts)].sum(axis=0)
+        for number in range(len(self._parts) - 1, -1, -1):
+            part = self._parts[number]
             z = part.reverse(z, d)
+            if not isinstance(part, Matrix) and (inside == number).any():
+                z = z + part.back(self.t.ravel()[inside == number], w[inside == number], d)
         m, n = model.masses, model.bodies
-        q0, v0 = z.reshape(2, *shape)
+        q0, v0 = z.reshape(2, *model.shape)
         theta = None if model.theta is None else d[m + n + 1 :].reshape(model.theta.shape)
         return Gradient(q0, v0, model.of_mass(d[:m, 0]), model.of_radii(d[m : m + n, 0]), theta, float(d[m + n, 0]))
 
     @property
     def derivative(self) -> Array:
-        """(2 N, 2 N): the derivative of the final positions and velocities with respect to those at the start.
+        """(..., 2 N, 2 N): the derivative of the positions and velocities with respect to those at the start.
 
-        If the state is the same at both ends, its eigenvalues are the Floquet multipliers.
+        If the final state is the same as that at the start, its eigenvalues are the Floquet multipliers.
         """
-        z = np.eye(2 * self.q.size)
-        d = np.zeros((self._model.parameters, len(z)))
-        for part in self._parts:
+        z = np.eye(2 * self._model.N)
+        found = self._along(z, np.zeros((self._model.parameters, len(z))))
+        return found.reshape(*self.t.shape, *z.shape)
+
+    def _inside(self) -> Integers:
+        """(k,) in which part, a flight, each time is; the number of all parts for the end."""
+        times = self.t.ravel()
+        inside = np.full(len(times), len(self._parts))
+        for number, part in enumerate(self._parts):
+            if not isinstance(part, Matrix):
+                inside[(times >= part.start) & (times < self.solution.end)] = number  # later flights come after it
+        return inside
+
+    def _along(self, z: Array, d: Array) -> Array:
+        """(k, 2 N, c) the changes at all times by changes (2 N, c) of the start, and d (p, c) of all parameters."""
+        inside = self._inside()
+        found = np.empty((len(inside), *z.shape))
+        for number, part in enumerate(self._parts):
+            if not isinstance(part, Matrix) and (inside == number).any():
+                found[inside == number] = part.along(self.t.ravel()[inside == number], z, d)
             z = part.forward(z, d)
-        return z
+        found[inside == len(self._parts)] = z
+        return found
 
     def _changes(self, q0: Any, v0: Any, mass: Any, radii: Any, theta: Any, e: Any) -> tuple[Array, Array]:
         """The changes of the start (2 N, 1), and of all parameters (p, 1)."""
-        model, shape = self._model, self.q.shape
+        model, shape = self._model, self._model.shape
         if theta is not None and model.theta is None:
             raise InvalidValue("there is no theta: give problem= as a function of theta, and theta=")
         if radii is not None and model.bodies == 0:
@@ -224,7 +278,7 @@ def _limit(events: tuple[Event, ...], changes: Array) -> float:
 def sensitivity_by_events(
     problem: Motion | Callable[[Array], Motion], *, t: Span, theta: ArrayLike | None = None, max_events: Count = 100_000
 ) -> EventSensitivity:
-    """Differentiate the final state of `solve_by_events`, with all its impacts.
+    """Differentiate the states of `solve_by_events` with all impacts: the final state, and those at other times.
 
     The derivatives are those of the motion itself, with respect to the start, the masses, the radii, the restitution
     coefficient, and any parameters theta of the problem. Time stepping has no such derivatives if e > 0.
@@ -248,7 +302,7 @@ def sensitivity_by_events(
     Returns
     -------
     EventSensitivity
-        The final state and its derivatives: `forward` (J v), `reverse` (J^T v) and `times`.
+        The final state and its derivatives: `forward` (J v), `reverse` (J^T v) and `times`; `at` for other times.
 
     Raises
     ------
@@ -288,5 +342,6 @@ def sensitivity_by_events(
     if weak:
         more = f" (and {len(weak) - 1} more)" if len(weak) > 1 else ""
         warn(f"{weak[0]}{more}; see EventSensitivity.weak", WeakContacts)
-    q, u = solution.q(solution.end), solution.u(solution.end)
-    return EventSensitivity(solution, q, u, weak, differenced, found.model, tuple(found.parts), found.times)
+    end = np.array(solution.end)
+    q, u = solution.q(end), solution.u(end)
+    return EventSensitivity(solution, end, q, u, weak, differenced, found.model, tuple(found.parts), found.times)

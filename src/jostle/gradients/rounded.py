@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.contacts import by_pair
 from jostle.gradients.steps import Step
-from jostle.sets.contacts import by_pair
 
 LAST_RATIO, RATIO_BEFORE = 0.6, 0.75
 """A force has died if its last value is less than the first fraction of the one before, and that one less than the

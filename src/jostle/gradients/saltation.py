@@ -35,7 +35,7 @@ from jostle.differences import (
 from jostle.errors import InvalidValue, JostleError, NoDerivative, SchemeRefuses
 from jostle.events.parabolas import has_parabolas
 from jostle.events.run import EVENT_ROUND_OFF
-from jostle.events.smooth import CLOSED, GAP_NOISE, SmoothContacts, Steps, equalised
+from jostle.events.smooth import CLOSED, GAP_NOISE, GOLDEN, SmoothContacts, Steps, equalised
 from jostle.events.solution import Event, EventSolution, Flight
 from jostle.gradients.functions import Slopes, WithDerivative, spread
 from jostle.gradients.projection import by_bodies
@@ -48,6 +48,10 @@ from jostle.sets.user import UserSet
 THETA_ROOM = 1.0 / 16.0
 """Longest difference step of a parameter, as a fraction of the parameter, or of 1 if it is 0. A parameter for which
 there is no problem this far away, such as a restitution of 1, is changed to the other side alone."""
+FAR_TO_NEAR = 64.0
+"""Ratio of the two changes of a parameter through which a parabola is drawn."""
+PARABOLA_NOISE = 256.0
+"""Values that a parabola predicts up to this multiple of their round-off are those of a parabola."""
 CLOSE = 1e-9
 """Gaps, gap rates and contact forces below this fraction of the lengths, velocities and forces around are zero."""
 SAMPLES = 33
@@ -90,6 +94,7 @@ class Matrix(NamedTuple):
 class Parabola(NamedTuple):
     """A flight of length s with a constant acceleration a; the contacts G that stay closed are flat."""
 
+    start: float
     s: float
     a: Array
     mass: Array
@@ -100,18 +105,32 @@ class Parabola(NamedTuple):
     """(N, k) da/dtheta."""
 
     def forward(self, z: Array, d: Array) -> Array:
-        N, k = self.slope.shape
-        da = self.slope @ d[len(d) - k :] + self._across(-self.a[:, None] * d[:N] / self.mass[:, None])
-        dq, du = z[:N], z[N:]
-        return np.concatenate([dq + self.s * du + 0.5 * self.s**2 * da, du + self.s * da])
+        return np.asarray(self._after(np.array([self.s]), z, d)[0])
 
     def reverse(self, z: Array, d: Array) -> Array:
+        return self._before(np.array([self.s]), z[None], d)
+
+    def along(self, t: Array, z: Array, d: Array) -> Array:
+        """(k, 2 N, c) the distances at some times of the flight."""
+        return self._after(t - self.start, z, d)
+
+    def back(self, t: Array, z: Array, d: Array) -> Array:
+        """The transpose of `along`: what distances (k, 2 N, c) at some times make of those at the start."""
+        return self._before(t - self.start, z, d)
+
+    def _after(self, s: Array, z: Array, d: Array) -> Array:
         N, k = self.slope.shape
-        q, u = z[:N], z[N:]
-        a = 0.5 * self.s**2 * q + self.s * u
+        da = self.slope @ d[len(d) - k :] + self._across(-self.a[:, None] * d[:N] / self.mass[:, None])
+        s, dq, du = s[:, None, None], z[:N], z[N:]
+        return np.concatenate([dq + s * du + 0.5 * s**2 * da, du + s * da], axis=1)
+
+    def _before(self, s: Array, z: Array, d: Array) -> Array:
+        N, k = self.slope.shape
+        s, q, u = s[:, None, None], z[:, :N], z[:, N:]
+        a = (0.5 * s**2 * q + s * u).sum(axis=0)
         d[len(d) - k :] += self.slope.T @ a
         d[:N] -= self.a[:, None] * self._across(a / self.mass[:, None])  # M^-1 P^T = P M^-1
-        return np.concatenate([q, u + self.s * q])
+        return np.concatenate([q.sum(axis=0), (u + s * q).sum(axis=0)])
 
     def _across(self, v: Array) -> Array:
         """v without its part along the contacts that stay closed, v - M^-1 G^T (G M^-1 G^T)^+ G v."""
@@ -121,7 +140,34 @@ class Parabola(NamedTuple):
         return v - along / self.mass[:, None]
 
 
-Part = Matrix | Parabola
+class Variation(NamedTuple):
+    """A flight whose linearised motion was integrated."""
+
+    start: float
+    end: float
+    of: Integers
+    L: Callable[[Array], Array]
+    """(k, 2 N, 2 N + p) the linear map of the distances at the start, and of p parameters, to those at times (k,)."""
+
+    def forward(self, z: Array, d: Array) -> Array:
+        return np.asarray(self.along(np.array([self.end]), z, d)[0])
+
+    def reverse(self, z: Array, d: Array) -> Array:
+        return self.back(np.array([self.end]), z[None], d)
+
+    def along(self, t: Array, z: Array, d: Array) -> Array:
+        """See `Parabola.along`."""
+        return np.asarray(self.L(t) @ np.concatenate([z, d[self.of]]))
+
+    def back(self, t: Array, z: Array, d: Array) -> Array:
+        """See `Parabola.back`."""
+        found = (self.L(t).transpose(0, 2, 1) @ z).sum(axis=0)
+        d[self.of] += found[z.shape[1] :]
+        return np.asarray(found[: z.shape[1]])
+
+
+Flown = Parabola | Variation
+Part = Matrix | Flown
 """An impact or a flight: `forward` and `reverse` change distances (2 N, k), by parameters (p, k)."""
 
 
@@ -137,7 +183,7 @@ class Model:
         self.masses = self.N if self.diagonal else self.N**2 if self.constant_mass else 0
         """Number of parameters of the mass: those of a diagonal, or of a matrix."""
         known = problem.bodies.radii is not None
-        self.bodies = max(self.contacts.linearise(span[0], problem.q0.ravel()).bodies, 1) if known else 0
+        self.bodies = max(self.contacts.linearise(span[0], problem.q0.ravel()).part_count, 1) if known else 0
         """Number of bodies with radii."""
         counts = [len(part.gaps(span[0], problem.q0)) for part in parts(problem.within)]
         self.sized = np.repeat(share_radii(problem.within), counts) & known
@@ -148,10 +194,12 @@ class Model:
 
     def rows(self, t: float, q: Array, rows: Integers) -> tuple[Array, Array]:
         """(k, N) gradients and (k,) gap rates at rest of some rows."""
-        return self.contacts.linearise(t, q).only(rows).G.toarray(), self.contacts.drift(t, q).rate[rows]
+        if self.contacts.straight is not None:
+            return self.contacts.straight[0].T[rows], np.zeros(len(rows))
+        return self.contacts.linearise(t, q).G.toarray()[rows], self.contacts.drift(t, q).rate[rows]
 
     def gaps(self, t: float, q: Array, rows: Integers) -> Array:
-        return self.contacts.gaps(t, q)[rows]
+        return np.asarray(self.contacts.gaps_along(np.array([t]), q[None])[0, rows])
 
     def rates(self, t: float, q: Array, u: Array, rows: Integers) -> Array:
         G, drift = self.rows(t, q, rows)
@@ -268,26 +316,49 @@ class Differentiation:
         moved.flat[k] += s
         return moved
 
-    def _steps_at(self, t: float, q: Array, rows: Integers) -> list[float]:
-        """The difference step of each parameter for all that an impact of some contacts depends on."""
-        far, heaviest = (
-            max(self.model.contacts.size, float(np.abs(q).max())),
-            np.abs(self.model.contacts.metric(q).mass).max(),
-        )
+    def _by_theta(self, of: Callable[[Model], Array], size: Array | float) -> Array:
+        """(r, k) the derivative with respect to theta of a vector whose entries are computed from numbers of a size."""
+        here, columns = of(self.model), []
+        size = np.broadcast_to(size, here.shape)
+        scale, noise = np.where(size > 0.0, size, 1.0), np.where(size > 0.0, EPS, 0.0)
+        for k in range(self.model.thetas):
+            slope = self._of_parabola(of, here, k, size)
+            if slope is None:
+                f, side, room = self._of_theta(lambda model: of(model) / scale, k), self.side(k), self._room(k)
+                if side:
+                    steep = EPS * room / THETA_ROOM * np.abs(f(np.sqrt(room)) - f(0.0)) / room
+                    slope = differentiated(f, np.sqrt(room), noise + steep).second * side / 2.0 * scale
+                else:
+                    slope = differentiated(f, room, noise, room / THETA_ROOM).first * scale
+            columns.append(slope)
+        return np.array(columns).reshape(self.model.thetas, len(here)).T
 
-        def scaled(model: Model) -> Array:
-            here = model.contacts.linearise(t, q)
-            mass = model.contacts.metric(q).mass / heaviest
-            return np.concatenate([here.gap[rows] / far, here.G.toarray()[rows].ravel(), mass.ravel(), [model.e]])
+    def _of_parabola(self, of: Callable[[Model], Array], here: Array, k: int, size: Array) -> Array | None:
+        """The derivative with respect to theta[k] of what is a parabola where it is looked at; None if it is not."""
+        room = self._room(k)
+        far, near, tried = room, -room / FAR_TO_NEAR, -GOLDEN * room
+        try:
+            ahead, behind, beyond = (of(self.other(k, s)) - here for s in (far, near, tried))
+        except JostleError:
+            if self.side(k) == 0:
+                raise
+            far, near, tried = (abs(s) * self.side(k) for s in (far, near, tried))
+            ahead, behind, beyond = (of(self.other(k, s)) - here for s in (far, near, tried))
+        curved = (ahead / far - behind / near) / (far - near)
+        slope = behind / near - near * curved
+        noise = PARABOLA_NOISE * EPS * (size + np.abs(here) + np.abs(ahead))
+        fits = np.abs(beyond - tried * (slope + tried * curved)) <= noise
+        return np.asarray(slope) if fits.all() else None
 
-        return self._theta_steps(scaled, 1.0)
+    def _room(self, k: int) -> float:
+        return THETA_ROOM * (abs(float(self.model.theta.flat[k])) or 1.0)  # type: ignore[union-attr]
 
     def _theta_steps(self, of: Callable[[Model], Array], size: float) -> list[float]:
         """The difference step of each parameter for a vector that is computed from numbers of this size."""
         theta = np.zeros(0) if self.model.theta is None else self.model.theta.ravel()
         steps = []
         for k, value in enumerate(np.abs(theta)):
-            side, room = self.side(k), THETA_ROOM * (float(value) or 1.0)
+            side, room = self.side(k), self._room(k)
             f = self._of_theta(of, k)
             if side == 0:
                 steps.append(differentiated(f, room, EPS * size, float(value)).first_step)
@@ -313,12 +384,10 @@ class Differentiation:
 
     def _side(self, k: int) -> int:
         """The sign of the changes of theta[k] for which there is a problem; 0: both."""
-        assert self.model.theta is not None
-        room = THETA_ROOM * (abs(float(self.model.theta.flat[k])) or 1.0)
         possible = []
         for sign in (1, -1):
             try:
-                self._make(self._moved(k, sign * room))
+                self._make(self._moved(k, sign * self._room(k)))
             except JostleError:
                 continue
             possible.append(sign)
@@ -335,7 +404,9 @@ class Differentiation:
         everything, count = np.arange(self.model.N), self.model.parameters
         if self.model.theta is not None:
             start = lambda model: np.concatenate([model.problem.q0.ravel(), model.problem.v0.ravel()])  # noqa: E731
-            slope = self._along_theta(start, self._theta_steps(start, 0.0))
+            slope = self._by_theta(
+                start, np.abs(np.concatenate([self.model.problem.q0, self.model.problem.v0]).ravel())
+            )
             of = np.arange(count - self.model.thetas, count)
             self.parts.append(Matrix(everything, of, np.hstack([np.eye(2 * self.model.N), slope])))
         if len(equal) and self.flights:
@@ -455,8 +526,8 @@ class Differentiation:
         """Whether the normals of some rows depend on the place."""
         if self.model.contacts.flat:
             return False
-        bend = self.model.contacts.linearise(t, q).only(rows).bend
-        return bend is None or bool(bend.any())
+        bends = self.model.contacts.linearise(t, q).bends[rows]
+        return bool(np.isnan(bends).any() or bends.any())
 
     def _hessians(self, t: float, q: Array, rows: Integers, at: Integers) -> Array:
         """(k, c, c) the second derivatives of the gaps of some rows with respect to some coordinates."""
@@ -466,7 +537,7 @@ class Differentiation:
         here = model.contacts.linearise(t, q)
         if here.bend is None:
             self.differenced |= {part.name for part in parts(model.problem.within) if isinstance(part, UserSet)}
-            gradients = lambda x: model.contacts.linearise(t, x).only(rows).G.toarray().ravel()  # noqa: E731
+            gradients = lambda x: model.contacts.linearise(t, x).G.toarray()[rows].ravel()  # noqa: E731
             each = _slopes(gradients, q, _steps(gradients, q, model.contacts.size))
             return each.reshape(len(rows), model.N, model.N)[:, at][:, :, at]
         unit = np.eye(len(here.gap))
@@ -482,7 +553,7 @@ class Differentiation:
         bent = contacts.changes(t, q, rows).second
         if contacts.flat:
             return np.zeros((len(rows), len(at))), bent
-        gradient = lambda s: contacts.linearise(t + s, q).only(rows).G.toarray()[:, at]  # noqa: E731
+        gradient = lambda s: contacts.linearise(t + s, q).G.toarray()[np.ix_(rows, at)]  # noqa: E731
         return differentiated(gradient, contacts.longest, GAP_NOISE, abs(t)).first, bent
 
     def _local(self, t: float, q: Array, rows: Integers, also: Array) -> Integers:
@@ -514,8 +585,12 @@ class Differentiation:
         when = np.zeros(columns)
         when[:c] = G[first]
         when[radii] = model.radii_slopes(rows[[first]])[0]
-        thetas = self._steps_at(t, q, rows)
-        when[theta] = self._along_theta(lambda other: other.gaps(t, q, rows[[first]]), thetas)[0]
+        far = max(model.contacts.size, float(np.abs(q).max()))
+        by_theta = self._by_theta(
+            lambda other: np.concatenate([other.gaps(t, q, rows[[first]]), other.after(t, q, u, rows)]),
+            np.repeat([far, self.fastest], [1, model.N]),
+        )
+        when[theta] = by_theta[0]
         rate = G @ u[at] + drift
         when /= -rate[first]
         dq = np.eye(c, columns) + np.outer(u[at], when)
@@ -534,7 +609,7 @@ class Differentiation:
         dy = solve(pushed) + W @ (inverse @ (rates - G @ solve(pushed)))
         change = du - (1.0 + model.e) * dy
         change[:, e] -= y
-        change[:, theta] += self._along_theta(lambda other: other.after(t, q, u, rows), thetas)[at]
+        change[:, theta] += by_theta[1:][at]
         L = np.vstack([dq - np.outer(after[at], when), change - np.outer(b[at], when)])
         if len(self.times) < flight.events:  # the first of several contacts that are hit at once has the time
             self.times[len(self.parts)] = Matrix(at, of, when[None, :])
@@ -549,21 +624,25 @@ class Differentiation:
         c, of = len(at), np.arange(model.masses, model.parameters)
         G = model.rows(t, q, rows)[0][:, at]
         W, inverse = self._pushes(q, G, at)
-        back, thetas = W @ inverse, self._steps_at(t, q, rows)
+        back, far = W @ inverse, max(model.contacts.size, float(np.abs(q).max()))
+        by_theta = self._by_theta(
+            lambda other: np.concatenate([other.gaps(t, q, rows), other.rates(t, q, u, rows)]),
+            np.repeat([far, self.fastest], len(rows)),
+        )
         gaps = np.hstack(
             [
                 G,
                 np.zeros((len(rows), c)),
                 model.radii_slopes(rows),
                 np.zeros((len(rows), 1)),
-                self._along_theta(lambda other: other.gaps(t, q, rows), thetas),
+                by_theta[: len(rows)],
             ]
         )
         dq = np.eye(c, gaps.shape[1]) - back @ gaps
         H, turned = self._hessians(t, q, rows, at), self._turning(t, q, rows, at)[0]
         rates = (np.einsum("kij,j->ki", H, u[at]) + turned) @ dq
         rates[:, c : 2 * c] += G
-        rates[:, 2 * c + model.bodies + 1 :] += self._along_theta(lambda other: other.rates(t, q, u, rows), thetas)
+        rates[:, 2 * c + model.bodies + 1 :] += by_theta[len(rows) :]
         du = np.eye(c, gaps.shape[1], c) - back @ rates
         self.parts.append(Matrix(at, of, np.vstack([dq, du])))
 
@@ -577,7 +656,10 @@ class Differentiation:
     def _pushes(self, q: Array, G: Array, at: Integers) -> tuple[Array, Array]:
         """M^-1 G^T and (G M^-1 G^T)^+, for some coordinates."""
         W = self._solve(q, at)(G.T)
-        return W, np.asarray(np.linalg.pinv(G @ W, hermitian=True))
+        square = G @ W
+        if len(G) == 1 and square.item() > 0.0:
+            return W, 1.0 / square
+        return W, np.asarray(np.linalg.pinv(square, hermitian=True))
 
     def _whole(self, y: Array, at: Integers) -> Array:
         """A vector of all coordinates with these entries."""
@@ -617,13 +699,13 @@ class Differentiation:
         steps = model.contacts.steps(t, flight.x, flight.u, kept)
         a = model.contacts.forced(t, flight.x, flight.u, kept, steps)[0]
         forced = lambda other: other.contacts.forced(t, flight.x, flight.u, kept, steps)[0]  # noqa: E731
-        slope = self._along_theta(forced, self._theta_steps(forced, float(np.abs(a).max())))
+        slope = self._by_theta(forced, float(np.abs(a).max()))
         length, pull = end - t, float(a @ a)
         if after is not None and pull > 0.0 and np.abs(after.before).max() < max(abs(t), abs(end)) * np.sqrt(pull):
             length = float((after.before - flight.u) @ a) / pull  # less round-off than the difference of two times
-        self.parts.append(Parabola(length, a, model.problem.mass.mass, G, inverse, slope))
+        self.parts.append(Parabola(t, length, a, model.problem.mass.mass, G, inverse, slope))
 
-    def _integrated(self, flight: Flight, end: float) -> Matrix:
+    def _integrated(self, flight: Flight, end: float) -> Variation:
         """The linearised motion of a flight, integrated along it."""
         from scipy.integrate import solve_ivp
 
@@ -656,11 +738,11 @@ class Differentiation:
         columns[columns == 0.0] = 1.0
         sizes = np.repeat([length, speed], N)[:, None] / columns
         tolerances = {"rtol": VARIATION_TOLERANCE, "atol": VARIATION_TOLERANCE * sizes.ravel()}
-        found = solve_ivp(derivative, (t, end), start.ravel(), method="DOP853", **tolerances)
+        found = solve_ivp(derivative, (t, end), start.ravel(), method="DOP853", dense_output=True, **tolerances)
         if not found.success:
             raise NoDerivative(f"t = {t:.15g}: the linearised motion cannot be integrated: {found.message}")
         of = np.concatenate([np.arange(masses), np.arange(model.parameters - model.thetas, model.parameters)])
-        return Matrix(np.arange(N), of, found.y[:, -1].reshape(start.shape))
+        return Variation(t, end, of, lambda times: found.sol(times).T.reshape(-1, *start.shape))
 
     def _slopes_along(self, flight: Flight, end: float, state: Any) -> Callable[..., tuple[Array, Array]]:
         """The derivatives (N, N) of the acceleration with respect to q and to u, as functions of the state."""
@@ -733,7 +815,7 @@ class Differentiation:
         # with the relative velocity w and H = b (I - n n^T) it is b^2 (3 (n.w)^2 n - |w|^2 n - 2 (n.w) w)
         here = self.model.contacts.linearise(t, q).only(rows)
         assert here.bend is not None
-        each, G = u.reshape(here.bodies, -1), here.G.toarray().reshape(len(rows), here.bodies, -1)
+        each, G = u.reshape(here.part_count, -1), here.G.toarray().reshape(len(rows), here.part_count, -1)
         found = np.zeros_like(G)
         for k, (i, j) in enumerate(here.pairs.tolist()):
             n, w = G[k, i], each[i] - (each[j] if j >= 0 else 0.0)
@@ -754,16 +836,16 @@ class Differentiation:
         W, inverse = self._pushes(q, G, everything)
         return free - W @ (inverse @ (G @ free))
 
-    def _path(self, start: float, end: float) -> Callable[[float], tuple[Array, Array]]:
-        """The state during one flight, up to the velocities before the impact at its end."""
+    def _path(self, start: float, end: float) -> Callable[[Any], tuple[Array, Array]]:
+        """The state at one time or at several of one flight, up to the velocities before the impact at its end."""
         sol = self.solution
         first = int(np.searchsorted(sol.starts, start, side="right")) - 1
         last = max(int(np.searchsorted(sol.starts, end, side="left")) - 1, first)
 
-        def state(t: float) -> tuple[Array, Array]:
-            k = min(max(int(np.searchsorted(sol.starts, t, side="right")) - 1, first), last)
-            (q,), (u,) = sol._states(np.array([k]), np.array([t]))
-            return q, u
+        def state(t: Any) -> tuple[Array, Array]:
+            times = np.atleast_1d(t)
+            q, u = sol._states(np.clip(np.searchsorted(sol.starts, times, side="right") - 1, first, last), times)
+            return (q, u) if np.ndim(t) else (q[0], u[0])
 
         return state
 
@@ -779,7 +861,7 @@ class Differentiation:
             return
         small = CLOSE * contacts.sizes(contacts.linearise(flight.t, flight.x), flight.x)
         times = np.linspace(flight.t, end, SAMPLES)
-        g = np.array([contacts.gaps(t, state(t)[0]) for t in times])
+        g = contacts.gaps_along(times, state(times)[0])
         dips = (g[1:-1] <= g[:-2]) & (g[1:-1] <= g[2:])
         dips &= g.max(axis=0) > 100.0 * small  # not in the last bounces of an accumulation
         dips &= g[1:-1] <= np.abs(g[:-2] + g[2:] - 2.0 * g[1:-1]) + small

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, read_only
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.metric import Metric
 from jostle.convex.rows import Rows
 from jostle.differences import RELATIVE_STEP
@@ -42,7 +43,6 @@ from jostle.schemes.state import State
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, anew, parts
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.user import differences_of
 from jostle.sets.walls import Walls
 from jostle.solvers.project import not_converged
@@ -93,8 +93,8 @@ class Run:
         q0, sets = self.problem.q0, parts(self.problem.within)
         self.bodies = len(q0) if q0.ndim > 1 else 1
         first = self.problem.within.near(0.0, q0, 0.0)
-        if first.bodies > 1 and q0.size % first.bodies == 0:
-            self.bodies = first.bodies
+        if first.part_count > 1 and q0.size % first.bodies == 0:
+            self.bodies = first.part_count
         self.numbers = [Q.near(0.0, q0, 0.0).numbers for Q in sets]
         common = self.problem.within.bodies
         self.shares = share_radii(self.problem.within)
@@ -161,7 +161,7 @@ class Curvature:
 
     def __init__(self, run: Run, contacts: Contacts, rows: Integers, t: float, q: Array):
         self.run, self.t, self.q, self.reach = run, t, q, contacts.reach
-        self.pairs, self.bodies = contacts.pairs[rows], contacts.bodies
+        self.pairs, self.bodies = contacts.pairs[rows], contacts.part_count
         bends = contacts.bends[rows]
         unknown = np.isnan(bends)
         self.known = np.flatnonzero(~unknown & (bends != 0.0))

@@ -152,7 +152,13 @@ class _Springs:
             if self.over(y):
                 impulse = y[m : 2 * m] * self.mass * self.speed
                 return SpringImpact(self.one.after(impulse), impulse, y[2 * m :] * self.mass * self.speed**2)
-            derivative, watched = partial(self.derivative, phase), partial(self.watched, phase)
+            derivative = partial(self.derivative, phase)
+
+            def watched(times: Array, states: Array, phase: Integers = phase) -> Array:
+                return np.array(
+                    [self.watched(phase, t, state) for t, state in zip(times.tolist(), states, strict=True)]
+                )
+
             path = follow(derivative, s, y, s + LONGEST, watched, np.full(2 * m, AT_REST), 1.0)
             if path.crossed is None:
                 break

@@ -244,7 +244,7 @@ def write_csv(sol: Solution, path: Path) -> None:
         table = csv.writer(file, lineterminator="\n")
         more = [name for name, _ in OF_TURNING if name in _names(sol)]
         columns = [column for name, some in OF_TURNING if name in more for column in some]
-        clumps = sol.facts.clumped is not None
+        clumps = sol.facts.parts is not None
         table.writerow(
             ["t", "body", *(["ball"] if clumps else []), "x", "y", "z", "vx", "vy", "vz", "radius", *columns]
         )
@@ -263,7 +263,7 @@ def _names(sol: Solution) -> set[str]:
     facts = sol.facts
     if facts.inertia is None:
         return set()
-    return {"spin", "turn" if facts.dimension == 2 else "orientation"} | ({"centre"} if facts.clumped else set())
+    return {"spin", "turn" if facts.dimension == 2 else "orientation"} | ({"centre"} if facts.parts else set())
 
 
 def write_npz(sol: Solution, path: Path) -> None:
@@ -301,8 +301,8 @@ def write_npz(sol: Solution, path: Path) -> None:
             "tangential": (float, (contacts, d), sol.tangential),
             "rolling": (float, (contacts, AXES[d]), sol.rolling),
         }
-    if (clumped := sol.facts.clumped) is not None:
-        arrays["owner"] = np.int64, clumped.owner.shape, [clumped.owner]
+    if (made_of := sol.facts.parts) is not None:
+        arrays["owner"] = np.int64, made_of.owner.shape, [made_of.owner]
         arrays["places"] = float, (count, converter.count, sol.facts.dimension), (sol.places(k) for k in range(count))
     with zipfile.ZipFile(path, "w") as archive:
         for name, (dtype, shape, parts) in arrays.items():
@@ -414,7 +414,7 @@ def write_gsd(sol: Solution, path: Path) -> None:
             frame.log = {"time": np.array([t]), "particles/body": data.body}
             if "orientation" in data.more:
                 particles.orientation, frame.log["particles/spin"] = data.more["orientation"], data.more["spin"]
-            if facts.clumped is not None:
+            if facts.parts is not None:
                 particles.body = data.body
             file.append(frame)
 

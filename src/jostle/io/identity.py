@@ -159,7 +159,7 @@ class _Describer:
 
 def _of_bodies(bodies: Bodies) -> dict[str, Any]:
     """What bodies are, by name; how they turn and what balls they consist of only if they do."""
-    more = {".inertia": bodies.inertia, ".clumped": bodies.clumped}
+    more = {".inertia": bodies.inertia, ".parts": bodies.parts}
     there = {name: one for name, one in more.items() if one is not None}
     return {".radii": bodies.radii, ".mass": bodies.mass, **there}
 

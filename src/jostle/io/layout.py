@@ -64,7 +64,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle._tools.arrays import Array, Integers
 from jostle._tools.rotations import AXES
-from jostle.bodies import Clumped
+from jostle.bodies import Parts
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.growing import CHECKS, IMPACTS, STEPS, Counts, counts, record_type, status_of, steps_in
 from jostle.io.hdf5 import Checks, data_set, holds_images, inside, of_records, of_rows, rows
@@ -146,7 +146,7 @@ class Form(NamedTuple):
     def of(cls, facts: Facts, contacts: bool, impacts: bool) -> Form:
         """The form of the file of a problem."""
         axes = 0 if facts.inertia is None else facts.inertia.shape[1]
-        return cls(contacts, axes, 0 if facts.clumped is None else len(facts.clumped.owner), impacts)
+        return cls(contacts, axes, 0 if facts.parts is None else len(facts.parts.owner), impacts)
 
     @property
     def of_impacts(self) -> np.dtype[Any]:
@@ -450,7 +450,7 @@ def lengths(file: Any, kept: Counts) -> dict[str, int]:
 #                              whether a first-order problem has a mass; rods whose points do not move; under "carried"
 #                              what the problem itself says, such as the plan of a crowd, which is not understood here
 #
-# Only of clumps, as `Clumped` describes them: owner (b,), arms (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their
+# Only of clumps, as `Parts` describes them: owner (b,), arms (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their
 # length is in the text.
 #
 # The attribute "checksum" of jostle/problem covers all of them.
@@ -519,10 +519,10 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
     turning: dict[str, NDArray[Any]] = {}
     if facts.inertia is not None:
         turning["inertia"] = _flat(facts.inertia)
-    if (clumped := facts.clumped) is not None:
-        said["length"] = clumped.length
-        shapes = _flat(clumped.arms), _flat(clumped.axes), _flat(clumped.inertia)
-        turning |= dict(zip(OF_CLUMPS, (clumped.owner.astype(np.int32), *shapes), strict=True))
+    if (made_of := facts.parts) is not None:
+        said["length"] = made_of.length
+        shapes = _flat(made_of.arms), _flat(made_of.axes), _flat(made_of.inertia)
+        turning |= dict(zip(OF_CLUMPS, (made_of.owner.astype(np.int32), *shapes), strict=True))
     return {
         "radii": _flat(facts.radii),
         "masses": _flat(facts.masses),
@@ -544,8 +544,8 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
     names = tuple(str(name) for name in said["wall_names"])
     if period is not None:
         period = np.array([np.inf if L is None else float(L) for L in period])
-    clumped = _clumped(arrays, float(said["length"]), bodies, d) if "owner" in arrays else None
-    balls = bodies if clumped is None else len(clumped.owner)
+    made_of = _clumps(arrays, float(said["length"]), bodies, d) if "owner" in arrays else None
+    balls = bodies if made_of is None else len(made_of.owner)
     for name, count in (("radii", balls), ("masses", bodies), ("groups", bodies), ("force", int(np.prod(shape)))):
         if len(arrays[name]) not in (0, count):
             raise ValueError(f"{len(arrays[name])} {name} of {count}")
@@ -566,20 +566,20 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         weighted=bool(said.get("weighted", False)),
         rods=tuple(_rods(one, balls, d) for one in said.get("rods", [])),
         inertia=arrays["inertia"].reshape(bodies, AXES[d]) if "inertia" in arrays else None,
-        clumped=clumped,
+        parts=made_of,
         called=str(said["called"]),
         carried=dict(said["carried"]),
     )
 
 
-def _clumped(arrays: dict[str, NDArray[Any]], length: float, bodies: int, d: int) -> Clumped:
+def _clumps(arrays: dict[str, NDArray[Any]], length: float, bodies: int, d: int) -> Parts:
     owner, arms = arrays["owner"].astype(np.int64), arrays["arms"].reshape(-1, d)
     axes, inertia = arrays["axes"].reshape((bodies,) if d == 2 else (bodies, 4)), arrays["shape_inertia"]
     if len(arms) != len(owner) or not np.array_equal(np.unique(owner), np.arange(bodies)):
         raise ValueError("clumps whose balls belong to no body")
     if (np.diff(owner) < 0).any():
         raise ValueError("clumps whose balls are not one after the other")
-    return Clumped(owner, arms, axes, inertia.reshape(bodies, AXES[d]), length)
+    return Parts(owner, arms, axes, inertia.reshape(bodies, AXES[d]), length)
 
 
 def _rods(said: dict[str, Any], balls: int, dimension: int) -> SavedRods:

@@ -224,10 +224,10 @@ class Converter:
         self.count, self.d = points_of(self.shape, dimension)
         self.everybody = np.arange(self.count, dtype=np.int32)
         self.bodies = bodies if bodies is None or bodies.inertia is not None else None
-        if self.bodies is not None and self.bodies.clumped is not None:
-            self.everybody = self.bodies.clumped.owner.astype(np.int32)
+        if self.bodies is not None and self.bodies.parts is not None:
+            self.everybody = self.bodies.parts.owner.astype(np.int32)
             self.count = len(self.everybody)
-            self.part = self.bodies.clumped.number.astype(np.int32)
+            self.part = self.bodies.parts.number.astype(np.int32)
         self._drawer = WallDrawer(self.dtype)
         self._rods = [one for one in rods if one.at_rest and self.d == dimension]
 
@@ -297,12 +297,12 @@ class Converter:
         more = {"spin": self._in_space(spin.reshape(len(x), -1)), "orientation": orientations(turn)}
         if self.d == 2:
             more["turn"] = turn
-        if self.bodies.clumped is not None:
+        if self.bodies.parts is not None:
             centre = np.zeros((len(x), 3))
             centre[:, : self.d] = x
             more = {name: each[self.everybody] for name, each in (more | {"centre": centre}).items()}
         found = {name: each.astype(self.dtype) for name, each in more.items()}
-        return found if self.bodies.clumped is None else found | {"part": self.part}
+        return found if self.bodies.parts is None else found | {"part": self.part}
 
     def _in_space(self, turns: Array) -> Array:
         """(m, 3) angular velocities or moments, those of the plane about the third axis."""
@@ -349,7 +349,7 @@ class Converter:
             more = {"tangential": along, "rolling": self._in_space(rolling[active]), "point": at}
             more = {name: each.astype(self.dtype) for name, each in more.items()}
         ends = self._ends(body, first, second)
-        if self.bodies is not None and self.bodies.clumped is not None:
+        if self.bodies is not None and self.bodies.parts is not None:
             own, two = first >= 0, (first >= 0) & (second >= 0)
             more |= {
                 "first_part": np.where(own, self.part[first], -1),

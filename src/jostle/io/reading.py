@@ -49,8 +49,8 @@ class Source:
             self.facts = facts_in(file, said)
             self._walls = layout.wall_table(file, int(self.index.state.max(initial=-1)) + 1)
         self.count, self.d = said.points
-        clumped = self.facts.clumped
-        self.everybody = np.arange(self.count) if clumped is None else clumped.owner
+        made_of = self.facts.parts
+        self.everybody = np.arange(self.count) if made_of is None else made_of.owner
         """(count,) the number of the body of each point."""
         if said.form != layout.Form.of(self.facts, said.contacts, said.form.impacts):
             raise BrokenFile(f"{path} is damaged: it does not have the inertia or the clumps of bodies that turn")
@@ -78,7 +78,7 @@ class Source:
                     some = self._checked(name, int(frame), found[start : start + size])
                     chosen = some[:, columns] if some.ndim == 2 else some[:, None]
                     out[k, slice(None) if size == count else self._body(file, frame)] = chosen
-        return out if self.facts.clumped is None else out[:, np.unique(self.everybody, return_index=True)[1]]
+        return out if self.facts.parts is None else out[:, np.unique(self.everybody, return_index=True)[1]]
 
     def width(self, name: str, columns: slice) -> int:
         """The number of some columns of a data set of points."""
@@ -98,7 +98,7 @@ class Source:
     def pairs(self, file: Any, frame: int) -> Integers:
         """The pairs of one frame."""
         first, second = (self._cells(file, name, frame).astype(np.int64) for name in (layout.FIRST, layout.SECOND))
-        if self.facts.clumped is not None:
+        if self.facts.parts is not None:
             own = first >= 0
             first, second = (
                 self._balls(file, frame, own, layout.FIRST_PART, first),
@@ -150,7 +150,7 @@ class Source:
         body = self._rows(file, layout.BODY, frame, at, n)
         if n and not 0 <= body.min() <= body.max() < self.count:
             raise BrokenFile(f"{self.path} is damaged: frame {frame} has bodies that do not exist")
-        if self.facts.clumped is None:
+        if self.facts.parts is None:
             return body
         balls = balls_of(self.everybody, body)
         if not np.array_equal(self.everybody[balls], body):
@@ -315,7 +315,7 @@ def read(
         )
     if problem is not None:
         _check_bodies(problem, source)
-    places = layout.POINTS if source.facts.clumped is None else layout.CENTRE
+    places = layout.POINTS if source.facts.parts is None else layout.CENTRE
     form = slice(source.d), source.shape
     lazy = (States(source, places, np.nan, *form), States(source, layout.VELOCITY, 0.0, *form))
     contacts = (Ragged(source, source.impulses), Ragged(source, source.pairs), Ragged(source, source.normals))
@@ -333,7 +333,7 @@ def _turned(source: Source) -> dict[str, Any]:
     axes = source.header.form.axes
     if axes == 0:
         return {}
-    n = source.count if source.facts.clumped is None else len(source.facts.clumped.inertia)
+    n = source.count if source.facts.parts is None else len(source.facts.parts.inertia)
     spins: tuple[int, ...] = (n,) if axes == 1 else (n, 3)
     if axes == 1:
         turn = States(source, layout.TURN, 0.0, slice(1), (n,))

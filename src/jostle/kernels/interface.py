@@ -1,10 +1,10 @@
-"""Kernels: each has one definition, whose signature all its implementations share, and one implementation a device.
+"""Kernels: each is declared once, with a signature that all its implementations share, and computed for each device.
 
-`kernels.reference` defines the kernels of contacts and bodies in plain NumPy; those of plans, crowds and densities have
-one implementation, and are declared in `kernels.py` of their packages and defined in the tests. `kernels.cpu` computes
-kernels in compiled loops, for arrays of NumPy; `kernels.cuda` computes those that a step of many bodies needs, for
-arrays of CuPy. Implementations register themselves with `Kernel.on`; `PACKAGES` and `COMPILED` say where they are.
-Kernels use no classes or errors of jostle.
+`kernels.reference` declares the kernels of contacts and bodies, and `kernels.py` of their packages those of plans,
+crowds and densities; the tests define all of them in plain NumPy. `kernels.cpu` computes kernels in compiled loops, for
+arrays of NumPy; `kernels.cuda` computes those that a step of many bodies needs, for arrays of CuPy. Implementations
+register themselves with `Kernel.on`; `PACKAGES` and `COMPILED` say where they are. Kernels use no classes or errors of
+jostle.
 """
 
 from __future__ import annotations

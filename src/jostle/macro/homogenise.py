@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments, set_fields
 from jostle._tools.arrays import Array, Integers, finite
-from jostle.convex.linear_map import Pairs
+from jostle.convex.linear_map import NormalRows
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.laws import Restitution, impact
@@ -89,7 +89,7 @@ class Packing:
         i, j = pairs[np.lexsort(pairs.T[::-1])].T
         apart = self.points[j] - self.points[i]
         normal = apart / np.sqrt((apart**2).sum(axis=1))[:, None]
-        return Cone(Pairs(i.astype(np.int64), j.astype(np.int64), normal, len(self), self.points))
+        return Cone(NormalRows(i.astype(np.int64), j.astype(np.int64), normal, len(self), self.points))
 
     @cached_property
     def quadrature(self) -> tuple[Array, Array, Integers]:

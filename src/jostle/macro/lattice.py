@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.convex.linear_map import Pairs
+from jostle.convex.linear_map import NormalRows
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Projection
@@ -210,7 +210,7 @@ class Lattice:
         first, second, signs = zip(*(runs.contacts() for runs in self.runs), strict=True)
         normal = np.concatenate([sign[:, None] * e for sign, e in zip(signs, self.e, strict=True)])
         points = self.points if len(self.e) > 2 else None
-        return Cone(Pairs(np.concatenate(first), np.concatenate(second), normal, len(self), points))
+        return Cone(NormalRows(np.concatenate(first), np.concatenate(second), normal, len(self), points))
 
     @cached_property
     def quadrature(self) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import set_fields
 from jostle._tools.arrays import Array, Booleans, finite
-from jostle.convex.linear_map import Pairs
+from jostle.convex.linear_map import NormalRows
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.convex.residuals import Residual
@@ -120,7 +120,7 @@ class Interval:
     def cone(self) -> Cone:
         """The admissible velocities: one row per contact, walls included."""
         first, second, sign = self.runs.contacts()
-        return Cone(Pairs(first, second, sign[:, None], len(self.mass)))
+        return Cone(NormalRows(first, second, sign[:, None], len(self.mass)))
 
     def sample(self, velocity: ArrayLike | Callable[[Array], ArrayLike]) -> Array:
         """Return the mean velocity in each cell.

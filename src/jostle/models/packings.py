@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Fraction, Natural, check_arguments
 from jostle._tools.arrays import Array, Integers, finite
 from jostle.bodies import body_radii
+from jostle.contacts import Contacts
 from jostle.convex.linear_map import Sparse
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -29,7 +30,6 @@ from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotConverged, Unde
 from jostle.models.starts import Cell, Ends, ball_volume, cell
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.project import require

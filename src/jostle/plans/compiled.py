@@ -142,17 +142,26 @@ def _march(
 @jit(helper=True)
 def _updated(d: Floats, node: int, stride: int, step: float) -> float:
     """The value of a node from the accepted values around it: see `upwind` in `tests/kernel_definitions.py`."""
-    south, slope_south = _towards(d, node, -stride, step)
-    north, slope_north = _towards(d, node, stride, step)
-    west, slope_west = _towards(d, node, -1, step)
-    east, slope_east = _towards(d, node, 1, step)
-    least = min(
-        _solved(south, slope_south, west, slope_west, step), _solved(north, slope_north, east, slope_east, step)
-    )
-    return min(
-        least,
-        min(_solved(south, slope_south, east, slope_east, step), _solved(north, slope_north, west, slope_west, step)),
-    )
+    x, slope_x, other_x, steep_x = _sides(d, node, stride, step)
+    y, slope_y, other_y, steep_y = _sides(d, node, 1, step)
+    least = _solved(x, slope_x, y, slope_y, step)
+    if steep_x > slope_x:
+        least = min(least, _solved(other_x, steep_x, y, slope_y, step))
+        if steep_y > slope_y:
+            least = min(least, _solved(other_x, steep_x, other_y, steep_y, step))
+    if steep_y > slope_y:
+        least = min(least, _solved(x, slope_x, other_y, steep_y, step))
+    return least
+
+
+@jit(helper=True)
+def _sides(d: Floats, node: int, side: int, step: float) -> tuple[float, float, float, float]:
+    """Base and slope of the differences along an axis, the lower base first; the other one counts if it is steeper."""
+    before, slope_before = _towards(d, node, -side, step)
+    after, slope_after = _towards(d, node, side, step)
+    if after < before:
+        return after, slope_after, before, slope_before
+    return before, slope_before, after, slope_after
 
 
 @jit(helper=True)

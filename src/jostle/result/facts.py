@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, InTime, at
-from jostle.bodies import Bodies, Clumped
+from jostle.bodies import Bodies, Parts
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Problem, Sweeping, carried
@@ -179,7 +179,7 @@ class Facts:
         Rods between bodies and points. A file stores those whose points do not move.
     inertia : array, shape (n, 1) or (n, 3), or None
         Moments of inertia of bodies that turn; None if they do not.
-    clumped : Clumped or None
+    parts : Parts or None
         Which balls belong to which body; None if each body is one ball.
     called : str
         What a body is called, such as "ball" or "person"; see `Bodies.name`.
@@ -210,14 +210,14 @@ class Facts:
     weighted: bool = False
     rods: tuple[SavedRods, ...] = ()
     inertia: Array | None = None
-    clumped: Clumped | None = None
+    parts: Parts | None = None
     called: str = "body"
     carried: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def bodies(self) -> Bodies:
         """Radii, inertia, clumps and what they are called, together."""
-        return Bodies(self.radii, inertia=self.inertia, clumped=self.clumped, called=self.called)
+        return Bodies(self.radii, inertia=self.inertia, parts=self.parts, called=self.called)
 
     @classmethod
     def of(
@@ -272,7 +272,7 @@ class Facts:
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
             rods=rods_of(within),
             inertia=problem.bodies.inertia,
-            clumped=problem.bodies.clumped,
+            parts=problem.bodies.parts,
             called=problem.bodies.called,
             carried=own,
         )
@@ -356,7 +356,7 @@ def _radii(problem: Motion | Sweeping, dimension: int) -> Array | None:
     if dimension == 0 or bodies.swell:
         return None
     radii = bodies.radii_at(0.0).ravel()
-    count = problem.q0.size // dimension if bodies.clumped is None else len(bodies.clumped.owner)
+    count = problem.q0.size // dimension if bodies.parts is None else len(bodies.parts.owner)
     return np.array(np.broadcast_to(radii, (count,))) if radii.size in (1, count) else None
 
 

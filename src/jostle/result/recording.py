@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
 from jostle._tools.rotations import AXES
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
 from jostle.laws import Coulomb
@@ -16,10 +17,9 @@ from jostle.problems import Motion
 from jostle.result.impacts import Impacts, impact_type
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
-from jostle.schemes.grip import surface_velocities
+from jostle.schemes.friction import surface_velocities
 from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.base import in_motion
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.solvers.base import MAX_NAME_LENGTH
 
 # When an impact happened inside a time step: the root of the gap along the free flight around the step.
@@ -43,9 +43,9 @@ def constant_acceleration(problem: Motion) -> Array | None:
     if problem.constant_force is None or not isinstance(problem.mass, Metric):
         return None
     acceleration = problem.mass.solve(problem.constant_force.ravel())
-    if problem.bodies.clumped is None:
+    if problem.bodies.parts is None:
         return acceleration
-    return acceleration.reshape(len(problem.q0), -1)[problem.bodies.clumped.owner].ravel()  # but for the spins
+    return acceleration.reshape(len(problem.q0), -1)[problem.bodies.parts.owner].ravel()  # but for the spins
 
 
 def _first_root(c: Array, b: Array, a: Array) -> Array:
@@ -262,8 +262,7 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
         added += bodies.energy_of_spins(after.w) - bodies.energy_of_spins(before.w)  # bodies turn freely otherwise
         if isinstance(problem.law, Coulomb) and problem.law.surface_velocity:
             touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
-            places = before.centres.reshape(-1, friction.shape[1])
-            surfaces = surface_velocities(problem, contacts.only(touching), before.t, places)
+            surfaces = surface_velocities(problem.law, contacts.only(touching), before.t)
             work = -float((friction[touching] * surfaces).sum())
     if problem.within.moving is False:
         return work - added, work

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, Positive, accepts, check_arguments, described
 from jostle._tools.arrays import Array, Booleans, Integers, finite, numbers, read_only
+from jostle.contacts import check_start
 from jostle.errors import InvalidValue
 from jostle.problems import Change, Motion, Sweeping, carried, check_coordinates
 from jostle.schemes.checks import check_finite
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, nearest_call, of_present
-from jostle.sets.contacts import check_start
 from jostle.sets.presence import GONE, PRESENT, Presence
 
 RATE_TOLERANCE = 1e-12
@@ -245,7 +245,7 @@ def changed(problem: Motion | Sweeping, state: State, acting: Sequence[Change]) 
         state = state.replace(q=_own(state.q, before.q, "q"))
     if state.w is not before.w:
         state = state.replace(u=_own(state.u, before.u, "u"))
-    if state.presence is not None and bodies.clumped is not None:
+    if state.presence is not None and bodies.parts is not None:
         raise InvalidValue("clumps cannot come and go: leave out sources and outlets, or use jo.Balls")
     here = None if state.presence is None else state.presence.here
     for name, value in ("q", state.q), ("u", state.u):
@@ -253,7 +253,7 @@ def changed(problem: Motion | Sweeping, state: State, acting: Sequence[Change]) 
         check_finite(there, f"{name} of the changed state, entry")
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
     now, then = state.pose.orientation, before.pose.orientation
-    if bodies.clumped is not None and now is not then and now is not None and then is not None:
+    if bodies.parts is not None and now is not then and now is not None and then is not None:
         turned = (now != then).reshape(len(now), -1).any(axis=1)
         moved = moved | (turned[:, None] if moved.ndim == 2 else turned)
     first_left = before.presence is None and here is not None  # whether the set allows that is checked once

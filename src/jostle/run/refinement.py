@@ -106,7 +106,7 @@ def refined(
 
     If strict, raises `NotContinuous` or `NotConverged`, with the solution, if the refinement failed.
     """
-    if problem.bodies.clumped is not None:
+    if problem.bodies.parts is not None:
         raise InvalidValue("accuracy= starts from other places, and does not know those of clumps: give h alone")
     steps = np.asarray(h, dtype=float)
     sizes, differences = [float(steps.max())], []

@@ -30,7 +30,7 @@ from jostle.run.refinement import refined
 from jostle.run.steps import STEP_TOLERANCE, Grid, Saving, Span
 from jostle.schemes.base import Scheme
 from jostle.schemes.checks import check_convexity, check_declaration, check_displacement
-from jostle.schemes.grip import rubs
+from jostle.schemes.friction import has_friction
 from jostle.schemes.state import MIN_WARM_CONTACTS, State
 from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
@@ -209,7 +209,7 @@ def solve(
 
 def _with_tolerance(problem: Motion | Sweeping, scheme: Scheme, changes: bool) -> Scheme:
     """The scheme with `PILE_TOLERANCE` if many bodies rub, or may come, and its solver was given no tolerance."""
-    if not (isinstance(scheme.solver.tol, NotGiven) and isinstance(problem, Motion) and rubs(problem)):
+    if not (isinstance(scheme.solver.tol, NotGiven) and isinstance(problem, Motion) and has_friction(problem)):
         return scheme
     if len(problem.q0) < MIN_WARM_CONTACTS and not changes:
         return scheme

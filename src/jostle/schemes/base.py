@@ -10,6 +10,7 @@ import numpy as np
 from jostle._tools.arguments import NamedArguments, check_fields
 from jostle._tools.arrays import read_only
 from jostle._tools.citations import cite
+from jostle.contacts import Contacts, check_start, check_unchanged
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import all_finite
 from jostle.problems import Motion, Sweeping
@@ -28,7 +29,6 @@ from jostle.schemes.checks import (
 )
 from jostle.schemes.state import State
 from jostle.sets.base import nearest_call, part_of, parts
-from jostle.sets.contacts import Contacts, check_start, check_unchanged
 from jostle.sets.presence import Presence
 from jostle.sets.user import differences_of
 from jostle.solvers.automatic import Automatic
@@ -317,7 +317,7 @@ class Scheme(NamedArguments):
         """
         t, within = after.t if t_next is None else t_next, problem.within
         q = after.centres
-        if not (ours and self.projects_positions(problem)) or problem.bodies.clumped is not None:
+        if not (ours and self.projects_positions(problem)) or problem.bodies.parts is not None:
             return float(within.overlap(t, q)) if all_finite(q) else np.inf
         behind = float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0
         return max(behind, after.overshoot)

@@ -10,6 +10,7 @@ import numpy as np
 from jostle._tools.arrays import Array, Booleans, Integers, highest, lowest, to_host
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import neighbour_distance
+from jostle.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.parallel import all_finite
@@ -17,7 +18,6 @@ from jostle.problems import Motion, Sweeping
 from jostle.schemes.capabilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, part_of, parts
-from jostle.sets.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
 from jostle.sets.gradient_search import Differences, wrong_entry
 from jostle.sets.surfaces import Crossing, Step
 from jostle.sets.user import UserSet
@@ -130,7 +130,7 @@ def check_resolution(problem: Motion | Sweeping, state: State) -> None:
     """
     sizes = _sizes(problem, state)
     bodies = problem.bodies
-    smallest = lowest(bodies.radii_at(state.t), math.inf) if bodies.clumped is None else bodies.clumped.length
+    smallest = lowest(bodies.radii_at(state.t), math.inf) if bodies.parts is None else bodies.parts.length
     length = smallest if smallest > 0.0 else math.inf  # other radii are refused elsewhere
     for Q in parts(problem.within):
         length = min(length, getattr(Q, "own_length", None) or math.inf)
@@ -204,7 +204,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
         return
     contacts = within.near(t, q, np.inf)
     allowed = _round_off(tol, problem, contacts, before, after)
-    if problem.bodies.clumped is not None:
+    if problem.bodies.parts is not None:
         allowed = allowed + contacts.G.magnitude(np.abs(_curved(before, after)).ravel())
     if not (contacts.margin < -allowed).any():
         return

@@ -37,6 +37,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.contacts import CLOSED, Contacts, Reach, by_pair
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -48,7 +49,6 @@ from jostle.schemes.maury import Maury
 from jostle.schemes.reach import REACH_FACTOR, relative_to_closing, with_checked_reach
 from jostle.schemes.state import Impulses, State
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair
 
 MAX_ROUNDS = 12
 """Number of searches for contacts whose glue is overdrawn; after that every contact is treated as overdrawn."""

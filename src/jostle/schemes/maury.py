@@ -26,7 +26,7 @@ from jostle.errors import InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.base import Scheme
 from jostle.schemes.capabilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING
-from jostle.schemes.grip import rubs
+from jostle.schemes.friction import has_friction
 from jostle.schemes.reach import overlap_left, project_velocity, velocities_of_step
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric, stiffness_times
@@ -77,11 +77,11 @@ class Maury(Scheme):
             raise InvalidValue(f"gap_tol is a fraction of the radius, from 0 to {MAX_GAP_TOL:g}, not {self.gap_tol}")
 
     def overlap_at_start(self, problem: Motion) -> float:
-        return self.gap_tol + self.solver.tol if rubs(problem) and self.gap_tol > 0.0 else 0.0
+        return self.gap_tol + self.solver.tol if has_friction(problem) and self.gap_tol > 0.0 else 0.0
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step: (1.13)-(1.14) of Bernicot & Lefebvre-Lepot 2010.
-        pose, gap_tol = state.pose, self.gap_tol if rubs(problem) else 0.0
+        pose, gap_tol = state.pose, self.gap_tol if has_friction(problem) else 0.0
         predicted, W = pose.with_spins(*self.predict(problem, state.t, state.q, state.u, h), state.w)
         contacts, (P, p) = project_velocity(self.solver, problem, state, h, predicted, W, gap_tol)
         overlap = 0.0

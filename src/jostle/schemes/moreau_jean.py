@@ -43,6 +43,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, squares
+from jostle.contacts import Contacts, Reach, by_pair
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -63,12 +64,11 @@ from jostle.schemes.capabilities import (
     TURNING,
     VARIED_RESTITUTION,
 )
-from jostle.schemes.grip import push, rubs
+from jostle.schemes.friction import has_friction, project_on_contacts
 from jostle.schemes.reach import CLOSING_FACTOR, RETURN, first_reach
 from jostle.schemes.state import Impulses, State
 from jostle.schemes.stiffness import effective_metric
 from jostle.sets.base import ConstraintSet, part_of
-from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.solvers.base import STUCK
 
 DRIFT_NOISE = 16.0
@@ -137,9 +137,9 @@ class MoreauJean(Scheme):
         predicted, W = middle.with_spins(*self.predict(problem, t, q, u, h), w)
         way = h / 2.0 * u if pose.centres is q else middle.centres - pose.centres
         before, free = state.velocities, middle.velocities(predicted)
-        contacts = _at_midpoint(problem.within, t + h / 2.0, pose.centres, way, first_reach(h, free, before))
+        contacts = _at_midpoint(problem.within, t + h / 2.0, pose, middle, way, first_reach(h, free, before))
         kept = self.solver.tol * contacts.length
-        if rubs(problem):
+        if has_friction(problem):
             kept = np.maximum(kept, h * contacts.G.magnitude(np.abs(free - before).ravel()))
         closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), kept)
         touching = contacts.only(closed)
@@ -183,7 +183,7 @@ class MoreauJean(Scheme):
             e, C = law.uniform, Rows(touching.G, zeros, zeros, zeros, None, touching.describe)
             P = self.solver.project(aimed(predicted, w, e), C, M, None if guess is None else guess / (1.0 + e))
             return P, reflected(P.point, w, e), Impulses((1.0 + e) * P.multipliers)
-        before = touching.G @ pose.velocities(w).ravel() + drift[0]
+        before = touching.rates(w) + drift[0]
         bounce = coefficients(law, touching, before) * before
         held = np.zeros(len(bounce), dtype=bool)
         if isinstance(law, Coulomb) and state.contacts is not None:
@@ -199,13 +199,13 @@ class MoreauJean(Scheme):
         if bouncing.any() and solver.strict and solver.max_iterations > few:
             solver = replace(solver, max_iterations=few)
         try:
-            P, p = push(solver, problem, state, pose, touching, K, predicted, M)
+            P, p = project_on_contacts(solver, problem, state, touching, K, predicted, M)
             for part in LOCKED if bouncing.any() and solver.strict else ():
                 if P.converged:
                     break
                 locked = bouncing & (p.normal >= part * p.normal.max())
                 free = replace(K, c=np.where(locked, np.maximum(K.c, drift[1]), K.c))
-                P, p = push(self.solver, problem, state, pose, touching, free, predicted, M)
+                P, p = project_on_contacts(self.solver, problem, state, touching, free, predicted, M)
                 _warn_of_wedge(state.t, locked)
             return P, P.point, p
         except EmptySet as error:
@@ -216,11 +216,11 @@ class MoreauJean(Scheme):
         # At the start, with the nearest velocities that have G u + dg/dt = 0 in all equalities.
         if state.memory is not None or not problem.within.equalities:
             return state
-        there = part_of(problem.within, lambda Q: Q.equalities).near(state.t, state.centres, np.inf)
+        there = part_of(problem.within, lambda Q: Q.equalities).contacts(state.t, state.pose, np.inf)
         zeros = np.zeros(len(there.gap))
         rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
         _, M = state.pose.with_spins(state.u, problem.metric(state.q), state.w)
-        P, p = push(self.solver, problem, state, state.pose, there, rates, state.w, M)
+        P, p = project_on_contacts(self.solver, problem, state, there, rates, state.w, M)
         return state.replace(w=P.point, projection=P, contacts=there, impulses=p)
 
 
@@ -264,11 +264,11 @@ def _of_all(p: Impulses, rows: Integers, m: int) -> Impulses:
     return Impulses(*(values if values is None else spread(values) for values in p))  # type: ignore[arg-type]
 
 
-def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: Reach) -> Contacts:
-    """The contacts at q + way; rows that were jumped over have the gradient of q, and g + G way as their gap."""
+def _at_midpoint(within: ConstraintSet, t: float, pose: Pose, middle: Pose, way: Array, reach: Reach) -> Contacts:
+    """The contacts at the middle; rows that were jumped over have the gradient of the start, and g + G way as gap."""
     # Such a row opens at q + way so fast that it would have been violated at q, and it closes at q. Where bodies move
     # by less than half of the length of a row, none is jumped over.
-    there = within.near(t, q + way, reach)
+    there = within.contacts(t, middle, reach)
     if within.flat or len(there.gap) == 0:
         return there
     opening = there.G @ way.ravel()
@@ -281,7 +281,7 @@ def _at_midpoint(within: ConstraintSet, t: float, q: Array, way: Array, reach: R
     suspect &= 2.0 * furthest >= there.length
     if not suspect.any():
         return there
-    here = within.near(t, q, reach)
+    here = within.contacts(t, pose, reach)
     closing = here.G @ way.ravel()
     jumped = here.only(np.flatnonzero((closing < 0.0) & (here.gap + closing <= 0.0)))
     seen = by_pair(there.pairs[suspect], np.ones(np.count_nonzero(suspect)), jumped.pairs) > 0.0
@@ -309,6 +309,7 @@ def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
         kept,
         gap=np.append(kept.gap, jumped.gap + change),
         G=stacked(kept.G, jumped.G),
+        normal=None,
         pairs=np.concatenate([kept.pairs, jumped.pairs]),
         length=np.append(kept.length, jumped.length),
         describe=describe,

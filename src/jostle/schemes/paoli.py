@@ -31,6 +31,7 @@ import numpy as np
 
 from jostle._tools.arguments import Finite
 from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle.contacts import Contacts, Reach, by_pair
 from jostle.convex.metric import Metric
 from jostle.errors import CloseImpacts, NoContraction, SchemeRefuses, warn
 from jostle.laws import aimed, reflected
@@ -39,7 +40,6 @@ from jostle.schemes.base import Scheme
 from jostle.schemes.capabilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SCHEMES, SECOND, VARIABLE_MASS, needs_of
 from jostle.schemes.state import POSITION_ROUND_OFF, Impulses, State
 from jostle.sets.base import part_of
-from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.nearest import Nearest, nearest_with_contacts
 
 # Impacts that follow one another too fast for Paoli's scheme, and the time step that separates them.

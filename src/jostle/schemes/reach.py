@@ -10,15 +10,15 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, highest, lowest, place_of, squares
+from jostle.contacts import Contacts, Reach, by_pair, of_bodies
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue, NotFinite
 from jostle.kernels.parallel import chunks_of
-from jostle.schemes.grip import push
+from jostle.schemes.friction import project_on_contacts
 from jostle.schemes.state import MIN_WARM_CONTACTS, Impulses, State
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach, by_pair, of_bodies
 from jostle.solvers.base import STUCK, Solver
 
 Found = TypeVar("Found")
@@ -48,14 +48,14 @@ def project_velocity(
     within, pose, free = problem.within, state.pose, state.pose.velocities(w)
 
     def attempt(reach: Reach) -> tuple[Contacts, Array, tuple[Projection, Impulses]]:
-        contacts = within.near(state.t + h, pose.centres, reach)
+        contacts = within.contacts(state.t + h, pose, reach)
         K = whole = velocities_of_step(contacts, state, h)
         if gap_tol:
             K = touching(contacts, K, state, h, free, solver.tol, gap_tol)
         elif gap_tol is not None and solver.strict:
             K = relative_to_closing(K, free, solver.tol)
         try:
-            P, p = push(solver, problem, state, pose, contacts, K, w, M)
+            P, p = project_on_contacts(solver, problem, state, contacts, K, w, M)
         except EmptySet as error:
             if within.flat:
                 raise

@@ -12,13 +12,13 @@ import numpy as np
 from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, place_of
 from jostle.bodies import POINTS
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
 from jostle.kernels import GripRows
 from jostle.kernels.parallel import chunks_of
 from jostle.pose import Pose
 from jostle.sets.base import ConstraintSet, of_present
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
 MIN_WARM_ROWS, MIN_WARM_CONTACTS = 60, 8
@@ -158,7 +158,7 @@ class State:
     @cached_property
     def velocities(self) -> Array:
         """The velocities of all balls: u itself if each body is one ball."""
-        return self.u if self.pose.bodies.clumped is None else self.pose.velocities(self.w)
+        return self.u if self.pose.bodies.parts is None else self.pose.velocities(self.w)
 
     def replace(self, **changes: Any) -> State:
         """The same state with other attributes.
@@ -248,20 +248,16 @@ class State:
             One impulse for each coordinate of u, with friction.
         """
         assert self.contacts is not None
-        on_balls: Array = self.contacts.G.adjoint(self.impulses.normal)
-        tangential, bodies = self.impulses.tangential, self.pose.bodies
+        on_parts: Array = self.contacts.G.adjoint(self.impulses.normal)
+        tangential = self.impulses.tangential
         if tangential is None:
-            return on_balls
+            return on_parts
         own, d = self.contacts.pairs[:, 0] >= 0, tangential.shape[1]
-        (i, j), p, place = self.contacts.pairs[own].T, tangential[own], place_of(on_balls)
+        (i, j), p, place = self.contacts.pairs[own].T, tangential[own], place_of(on_parts)
         at_centres = GripRows(contiguous(i, None), contiguous(j, None), place.zeros(p.shape), place.zeros((len(p), 2)))
-        on_balls = on_balls.reshape(-1, d)
-        on_balls = on_balls + kernels.adjoint_grips(at_centres, p, len(on_balls), chunks_of(len(p)))[:, :d]
-        if bodies.clumped is None:
-            return on_balls.ravel()
-        on_bodies = np.zeros((len(self.w), d))
-        np.add.at(on_bodies, bodies.clumped.owner, on_balls)
-        return on_bodies.ravel()
+        on_parts = on_parts.reshape(-1, d)
+        on_parts = on_parts + kernels.adjoint_grips(at_centres, p, len(on_parts), chunks_of(len(p)))[:, :d]
+        return on_parts.ravel() if self.pose.bodies.single else contiguous(self.pose.impulse(on_parts)[:, :d]).ravel()
 
     def impulses_of(self, contacts: Contacts) -> Array | None:
         """The multipliers that the same pairs had in the last step, as a start for the next projection.

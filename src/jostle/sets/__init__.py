@@ -1,5 +1,5 @@
 """Admissible sets Q(t): bodies may touch their boundaries but never cross them."""
 
-from jostle.sets.contacts import Contacts
+from jostle.contacts import Contacts
 
 __all__ = ["Contacts"]

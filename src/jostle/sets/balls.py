@@ -32,12 +32,12 @@ from jostle._tools.arrays import (
     squares,
 )
 from jostle.bodies import Bodies, body_radii
-from jostle.convex.linear_map import Dense, LinearMap, Pairs
+from jostle.contacts import Contacts, Reach, of_bodies
+from jostle.convex.linear_map import Dense, LinearMap, NormalRows
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.parallel import all_finite, by_rows, chunks_of, threads
-from jostle.sets.base import BodyContacts, BodySet, ConstraintSet
-from jostle.sets.contacts import Contacts, Reach
+from jostle.sets.base import BodySet, ConstraintSet
 from jostle.sets.surfaces import Crossing, Step
 
 TINY = float(np.finfo(float).tiny)
@@ -81,19 +81,28 @@ class Balls(BodySet):
         """Radii of the balls."""
         return self.bodies.radii
 
-    def body_contacts(self, t: float, q: Array, reach: Reach) -> BodyContacts:
+    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         # The pairs of balls within reach, with their gaps and normals.
         x, radii, smallest = self._bodies(t, q)
-        own = getattr(reach, "ndim", 0) > 0
-        (pairs, normal, gap), each = self._near(x, radii, reach if own else _each(reach, x))
+        own = of_bodies(reach)
+        (pairs, normal, gap), each = self._near(x, radii, contiguous(reach) if own else _each(reach, x))
         i, j = pairs
         self._check_centres(x, smallest, pairs, normal, gap)
-        return BodyContacts(
-            gap, pairs.T, normal, len(x), x, 0, smallest, each if own else min(reach, 2.0 * lowest(each, np.inf)),
+        return Contacts(
+            gap,
+            None,
+            pairs.T,
+            numbers=0,
+            length=smallest,
+            reach=each if own else min(reach, 2.0 * lowest(each, np.inf)),
             describe=lambda row: self.bodies.names(int(i[row]), int(j[row])),
+            at=floats(q, name="q"),
             bending=partial(by_rows, _bend, (gap, i, j), radii),
+            part_count=len(x),
             gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,
-        )  # fmt: skip
+            normal=normal,
+            known=True,
+        )
 
     def overlap(self, t: float, q: Array) -> float:
         if self._is_changed:
@@ -147,7 +156,7 @@ class Balls(BodySet):
     @property
     def _is_changed(self) -> bool:
         """Whether the rows are those of another class: of clumps, or of a user."""
-        return type(self).linearise is not BodySet.linearise or type(self).body_contacts is not Balls.body_contacts
+        return type(self).linearise is not Balls.linearise
 
     def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Array, Array], Array]:
         """(pairs (2, m), normal, gap) within reach, by the list that serves arrays of this kind; and the reach."""
@@ -198,7 +207,7 @@ class Balls(BodySet):
 
     def _check_centres(self, x: Array, smallest: float, pairs: Integers, normal: Array, gap: Array) -> None:
         """Refuse two balls with the same centre, which overlap by both radii; those of clumps may have none."""
-        if lowest(gap, np.inf) > -2.0 * smallest and self.bodies.clumped is None:
+        if lowest(gap, np.inf) > -2.0 * smallest and self.bodies.parts is None:
             return
         if all_finite(normal) or not all_finite(x):
             return
@@ -276,7 +285,7 @@ class Line(ConstraintSet):
         i = np.where(left < 0, right, left)
         j = np.where(left < 0, -1, np.where(right == n, -2, right))
         normal = np.where(left < 0, -1.0, 1.0)[:, None]
-        pairs = Pairs(i[kept], j[kept], normal[kept], n)
+        pairs = NormalRows(i[kept], j[kept], normal[kept], n)
         self._G: LinearMap = Dense(pairs.toarray()) if n <= MAX_ALL_PAIRS else pairs
         self._pairs = np.stack([pairs.i, pairs.j], axis=1)
         self._known: tuple[Array | float, Array] | None = None
@@ -306,7 +315,7 @@ class Line(ConstraintSet):
             describe=self._describe,
             at=q,
             bending=partial(np.zeros, len(self._pairs)),
-            bodies=n,
+            part_count=n,
             gap_at=(lambda time, rows: self.linearise(time, q).gap[rows]) if self.moving else None,
             known=True,
         )

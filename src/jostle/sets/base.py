@@ -9,21 +9,20 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle._tools.arrays import Array, Booleans, Integers, contiguous, floats, highest, lowest, place_of
+from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import POINTS, Bodies
-from jostle.convex.linear_map import Dense, LinearMap, Pairs, stacked
+from jostle.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
+from jostle.convex.linear_map import Dense, stacked
 from jostle.errors import InvalidValue
-from jostle.kernels import offers
-from jostle.sets.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
+from jostle.pose import Pose
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
-from jostle.solvers.base import DENSE_KERNELS
 
 MAX_SEARCHES = 20
 """Largest number of searches for the smallest gap of the bodies that are present."""
@@ -33,82 +32,31 @@ SEARCH_FACTOR = 4.0
 # The contacts of several sets as those of their intersection.
 
 
-class BodyContacts(NamedTuple):
-    """Contacts of bodies as one set finds them, with fields as in `Contacts`; `joined` makes `Contacts` of several."""
-
-    gap: Array
-    pairs: Integers
-    normal: Array
-    """(m, d) from the first body to the second, or into the wall."""
-    bodies: int
-    places: Array | None
-    """(n, d) positions of the bodies, by which solvers divide space; None: not known."""
-    numbers: int
-    length: float | None
-    reach: Reach
-    describe: Callable[[int], str]
-    bending: Callable[[], Array] | None
-    gap_at: Callable[[float, Integers], Array] | None
-    kept: LinearMap | None = None
-    """G, if the set keeps it because it is always the same."""
-
-    @property
-    def G(self) -> LinearMap:
-        """The map of these contacts."""
-        return self.kept or map_of_bodies(self.pairs.T, self.normal, self.bodies, self.places)
-
-    def alone(self, q: Array) -> Contacts:
-        """The contacts of a set that is not part of an intersection."""
-        gap, pairs, _, bodies, _, numbers, length, reach, describe, bending, gap_at, _ = self
-        return Contacts(
-            gap, self.G, pairs, numbers=numbers, length=length, reach=reach, describe=describe, at=q, bending=bending,
-            bodies=bodies, gap_at=gap_at, known=True,
-        )  # fmt: skip
-
-
-Parts = Sequence[Contacts | BodyContacts]
-
-
-def map_of_bodies(pairs: Integers, normal: Array, bodies: int, places: Array | None) -> LinearMap:
-    """The map G of contacts of bodies, by pairs (2, m) and normals (m, d); dense if there is one body alone."""
-    if bodies == 1 and offers(normal, DENSE_KERNELS):
-        return Dense(-normal)
-    return Pairs(pairs[0], pairs[1], normal, bodies, places, known=True)
-
-
-def joined(parts: Parts, q: Array, names: Callable[[int, int], str]) -> Contacts:
+def joined(parts: Sequence[Contacts], q: Array, names: Callable[[int, int], str]) -> Contacts:
     """The contacts of all parts at q, one after the other, with constraint numbers that differ between parts.
 
     `names` says what two bodies are called.
     """
-    first, total, alike = parts[0], 0, True
+    first, total = parts[0], 0
     for part in parts:
         total += len(part.gap)
-        alike = alike and isinstance(part, BodyContacts) and part.bodies == first.bodies
-        alike = alike and part.normal.shape[1] == first.normal.shape[1]  # type: ignore[union-attr]
-    both, gap, normal, lengths = _written(parts, total, alike, place_of(q))
-    numbers, reach, bodies, places, known, equal, moving = 0, first.reach, 0, None, True, False, False
+    both, gap, normal, lengths = _written(parts, total, place_of(q))
+    numbers, reach, count, known, equal, moving = 0, first.reach, 0, True, False, False
     bendings, words, end = [], [], 0
     for part in parts:
         start, end = end, end + len(part.gap)
-        if isinstance(part, BodyContacts):
-            places = part.places if places is None else places
-        else:
-            known, equal = known and part.known, equal or part.equal is not None
+        known, equal = known and part.known, equal or part.equal is not None
         reach = reach if part.reach is reach else _least(reach, part.reach)
-        bodies, moving = max(bodies, part.bodies), moving or part.gap_at is not None
+        count, moving = max(count, part.part_count), moving or part.gap_at is not None
         if numbers and end > start:
             i, j = both[0, start:end], both[1, start:end]
             j[i < 0] += numbers
             j[(i >= 0) & (j < 0)] -= numbers
         # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
-        words.append((start, end, part.describe if part.numbers or isinstance(part, Contacts) else None))
+        words.append((start, end, part.describe if part.numbers or part.normal is None else None))
         numbers += part.numbers
         bendings.append(part.bending or partial(place_of(q).full, len(part.gap), np.nan))
-    if normal is None:
-        G = stacked(*([part.G for part in parts if len(part.gap)] or [first.G]), pairs=both, known=known)
-    else:
-        G = map_of_bodies(both, normal, bodies, places)
+    G = None if normal is not None else stacked(*([one.G for one in parts if len(one.gap)] or [first.G]), pairs=both)
     return Contacts(
         gap,
         G,
@@ -119,24 +67,28 @@ def joined(parts: Parts, q: Array, names: Callable[[int, int], str]) -> Contacts
         describe=partial(_describe, both, words, names),
         at=q,
         bending=partial(_bend, bendings),
-        bodies=bodies,
+        part_count=count,
         equal=_kinds_of(parts) if equal else None,
         gap_at=_gap_at(gap, parts) if moving else None,
+        normal=normal,
         known=known,
     )
 
 
-def _written(parts: Sequence[Any], total: int, alike: bool, place: Any) -> tuple[Integers, Array, Array | None, Array]:
-    """The pairs (2, total), gaps, normals and lengths of all parts; no normals if the parts are not alike."""
+def _written(parts: Sequence[Contacts], total: int, place: Any) -> tuple[Integers, Array, Array | None, Array]:
+    """The pairs (2, total), gaps, normals and lengths of all parts; no normals if a part has none, or other ones."""
     both, gap, lengths = place.empty((2, total), dtype=np.int64), place.empty(total), place.empty(total)
-    normal = place.empty((total, parts[0].normal.shape[1])) if alike else None
-    end = 0
+    first, alike = parts[0].normal, True
+    for part in parts:
+        alike = alike and part.normal is not None and part.normal.shape[1] == first.shape[1]  # type: ignore[union-attr]
+        alike = alike and part.part_count == parts[0].part_count
+    normal, end = place.empty((total, first.shape[1])) if alike and first is not None else None, 0
     for part in parts:
         start, end = end, end + len(part.gap)
-        both[:, start:end], gap[start:end] = part.pairs.T, part.gap
+        both[:, start:end] = part.pairs.T
+        gap[start:end], lengths[start:end] = part.gap, part.length
         if normal is not None:
             normal[start:end] = part.normal
-        lengths[start:end] = part.length or 0.0 if isinstance(part, BodyContacts) else part.length
     return both, gap, normal, lengths
 
 
@@ -156,11 +108,9 @@ def _bend(bendings: list[Any]) -> Any:
     return np.concatenate([bending() for bending in bendings])
 
 
-def _kinds_of(parts: Parts) -> Booleans:
+def _kinds_of(parts: Sequence[Contacts]) -> Booleans:
     """(m,) which rows of all parts are equalities."""
-    kinds = [getattr(part, "equal", None) for part in parts]
-    each = zip(parts, kinds, strict=True)
-    return np.concatenate([np.zeros(len(part.gap), dtype=bool) if equal is None else equal for part, equal in each])
+    return np.concatenate([np.zeros(len(one.gap), dtype=bool) if one.equal is None else one.equal for one in parts])
 
 
 def _least(one: Reach, other: Reach) -> Reach:
@@ -173,7 +123,7 @@ def _least(one: Reach, other: Reach) -> Reach:
     return bodies if pairs == np.inf else np.minimum(bodies, pairs / 2.0)
 
 
-def _gap_at(gap: Array, parts: Parts) -> Callable[[float, Integers], Array]:
+def _gap_at(gap: Array, parts: Sequence[Contacts]) -> Callable[[float, Integers], Array]:
     """`Contacts.gap_at` of contacts that are those of the parts, one after the other."""
     ends = np.cumsum([len(part.gap) for part in parts]).tolist()
     blocks = zip(ends, parts, strict=True)
@@ -311,6 +261,24 @@ class ConstraintSet:
             contacts = replace(contacts, at=q)
         return contacts if self.moving is False else in_motion(self, contacts, q)
 
+    def contacts(self, t: float, pose: Pose, reach: Reach) -> Contacts:
+        """The contacts of bodies in a pose, as `near` has them at the positions of their parts.
+
+        Parameters
+        ----------
+        t, pose : float, Pose
+            Time and pose.
+        reach : float or array, shape (n,)
+            Pairs whose gap is larger may be left out; see `linearise`.
+
+        Returns
+        -------
+        Contacts
+            The contacts; those of bodies that turn know their pose.
+        """
+        contacts = self.near(t, pose.centres, reach)
+        return contacts if pose.orientation is None else replace(contacts, pose=pose)
+
     def gap(self, t: float, q: ArrayLike) -> float:
         """The smallest gap at a configuration.
 
@@ -354,22 +322,14 @@ class ConstraintSet:
 
 
 class BodySet(ConstraintSet):
-    """A set of contacts of bodies; a new one defines `body_contacts`, and `linearise` follows from it."""
+    """A set of contacts of bodies, whose `linearise` says all that `near` has."""
 
     by_body = True
 
-    def body_contacts(self, t: float, q: Array, reach: Reach) -> BodyContacts:
-        """The contacts within reach, as `linearise` gives them."""
-        raise NotImplementedError
 
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        q, reach = floats(q, name="q"), contiguous(reach) if of_bodies(reach) else reach
-        return self.body_contacts(t, q, reach).alone(q)
-
-
-def gives_body_contacts(Q: ConstraintSet) -> bool:
-    """Whether `body_contacts` says all that `linearise` does; False for all classes outside jostle."""
-    return isinstance(Q, BodySet) and type(Q).linearise is BodySet.linearise and is_of_jostle(Q)
+def is_body_set(Q: ConstraintSet) -> bool:
+    """Whether a set says all of its contacts in `linearise`; False for all classes outside jostle."""
+    return isinstance(Q, BodySet) and is_of_jostle(Q)
 
 
 class Free(ConstraintSet):
@@ -415,7 +375,7 @@ class Intersection(ConstraintSet):
         self.equalities = any(Q.equalities for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
         self._numbers: dict[tuple[int, ...], int] = {}  # shared with the copies for those who are present
-        self._gives_body_contacts = tuple(gives_body_contacts(Q) for Q in self.sets)
+        self._of_bodies = tuple(is_body_set(Q) for Q in self.sets)
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
@@ -442,12 +402,10 @@ class Intersection(ConstraintSet):
         return max([Q.overlap(t, q) for Q in self.sets], default=0.0)
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        found: list[Contacts | BodyContacts] = []
+        found: list[Contacts] = []
         for k, Q in enumerate(self.sets):
-            if self._gives_body_contacts[k]:
-                found.append(Q.body_contacts(t, q, reach))  # type: ignore[attr-defined]
-            else:
-                found.append(self._checked(k, Q.near(t, q, reach), t, q.shape))
+            own = self._of_bodies[k]
+            found.append(Q.linearise(t, q, reach) if own else self._checked(k, Q.near(t, q, reach), t, q.shape))
         contacts = joined(found, q, self.bodies.names)
         if self.presence is None:
             return contacts
@@ -567,7 +525,7 @@ def nearest_call(Q: ConstraintSet, t: float, q: str) -> str | None:
     >>> nearest_call(jo.HalfSpace([1.0], offset=np.sin), 2.5, "q0"), nearest_call(jo.HalfSpace([1.0]), 2.5, "q0")
     ('jo.nearest(q0, within, t=2.5).point', 'jo.nearest(q0, within).point')
     """
-    if Q.bodies.clumped is not None or getattr(Q, "presence", None) is not None:
+    if Q.bodies.parts is not None or getattr(Q, "presence", None) is not None:
         return None
     return f"jo.nearest({q}, within{'' if Q.moving is False or t == 0.0 else f', t={t!r}'}).point"
 

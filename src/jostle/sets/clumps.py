@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, finite, floats
 from jostle._tools.rotations import AXES
-from jostle.bodies import Clumped
+from jostle.bodies import Parts
+from jostle.contacts import Contacts, Reach
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 from jostle.sets.base import Free
-from jostle.sets.contacts import Contacts, Reach
 
 CENTRED = 1e-9
 """Largest distance of the centre of mass from the origin of the arms, as a fraction of the size of a clump."""
@@ -72,25 +72,23 @@ class Clumps(Balls):
         positive = radii[radii > 0.0]
         length = float(positive.min()) if len(positive) else min(extent)
         arms, axes, inertia = (np.concatenate([each[k] for each in made]) for k in range(3))
-        clumped = Clumped(owner, arms, axes, inertia, length)
-        self.bodies = replace(self.bodies, clumped=clumped, called="clump")
+        made_of = Parts(owner, arms, axes, inertia, length)
+        self.bodies = replace(self.bodies, parts=made_of, called="clump")
         self.off_centre = np.array([_off_centre(*shape) for shape in given])
         """(n,) how far the centre of mass of the balls is from the origin of the arms, over the size of the clump."""
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         # The pairs of balls of two bodies.
-        assert self.bodies.clumped is not None
+        assert self.bodies.parts is not None
         _, radii, _ = self._bodies(t, q)
         if not radii.any():
             return Free().linearise(t, q)
-        found, owner = super().linearise(t, q, reach), self.bodies.clumped.owner
+        found, owner = super().linearise(t, q, reach), self.bodies.parts.owner
         i, j = found.pairs.T
         two = owner[i] != owner[j]
         if not radii.all():
             two &= radii[i] + radii[j] > 0.0
-        if not two.all():
-            found = found.only(np.flatnonzero(two))
-        return replace(found, describe=lambda row: self.bodies.names(*found.pairs[row].tolist()))
+        return found if two.all() else found.only(np.flatnonzero(two))
 
     def overlap(self, t: float, q: Array) -> float:
         return self.linearise(t, q, 0.0).overlap()
@@ -100,11 +98,11 @@ class Clumps(Balls):
         return float(gaps.min(initial=np.inf))
 
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
-        assert self.bodies.clumped is not None
+        assert self.bodies.parts is not None
         radii = self.bodies.radii_at(t)
         if q.ndim != 2 or len(q) != len(radii):
             raise InvalidValue(f"there are {len(radii)} balls in clumps; their places have shape {q.shape}")
-        return q, radii, self.bodies.clumped.length
+        return q, radii, self.bodies.parts.length
 
 
 def _shape(k: int, shape: Any) -> tuple[Array, Array]:

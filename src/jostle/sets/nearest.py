@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Finite, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, at, floats, squares
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.linear_map import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -35,7 +36,6 @@ from jostle.errors import EmptySet, InvalidValue, NotConverged, NotFinite, Undef
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.balls import MAX_ALL_PAIRS, Balls
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, parts
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.walls import Box
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -213,7 +213,7 @@ def curvature(linearise: Linearise, x: Array, p: Array) -> Array:
 
 def _of_bodies(contacts: Contacts, x: Array, p: Array) -> Array:
     """sum_i p_i d^2 g_i / dq^2 where each gap is that of two bodies, or of a body and a wall: b (I - n n^T)."""
-    n, d = contacts.bodies, x.size // contacts.bodies
+    n, d = contacts.part_count, x.size // contacts.part_count
     G = contacts.G.toarray().reshape(-1, n, d)
     H = np.zeros((n, d, n, d))
     for row, (i, j) in enumerate(contacts.pairs.tolist()):
@@ -339,7 +339,7 @@ def nearest(
     >>> jo.nearest([0.3, 0.2], disc, mass=[1.0, 4.0]).point.round(10).tolist()
     [0.9703379662, 0.2417524176]
     """
-    if within.bodies.clumped is not None:
+    if within.bodies.parts is not None:
         raise InvalidValue(
             "nearest moves each ball on its own, and the balls of a clump keep their places in it: move the clumps "
             "apart by q0 and orientation0"
@@ -363,7 +363,7 @@ def nearest_with_contacts(
     for x, contacts in _starts(Q, t, w):
         if x is w and contacts.margin.min(initial=0.0) >= 0.0:
             return Projection(w.copy(), np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
-        if np.min(contacts.reach) < np.inf and 1 < len(w) == contacts.bodies:  # in periodic space pairs come and go
+        if np.min(contacts.reach) < np.inf and 1 < len(w) == contacts.part_count:  # in periodic space pairs come and go
             found = _of_many(Q, t, w, M, allowance)
         if found is not None:
             return found

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, InTime, at, frozen, read_only
 from jostle.bodies import Bodies
-from jostle.convex.linear_map import Dense, LinearMap, Links
+from jostle.contacts import Contacts, deepest
+from jostle.convex.linear_map import Dense, LinearMap, NormalRows
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, deepest
 from jostle.solvers.base import MAX_DENSE_ENTRIES
 
 
@@ -70,8 +70,8 @@ class Rods(ConstraintSet):
 
     def for_bodies(self, bodies: Bodies) -> ConstraintSet:
         # The same rods, which name the bodies that their balls belong to.
-        if bodies.clumped is not None:
-            owner = bodies.clumped.owner
+        if bodies.parts is not None:
+            owner = bodies.parts.owner
             own = np.flatnonzero((self.pairs.max(axis=1, initial=0) < len(owner)) & (self.pairs[:, 1] >= 0))
             own = own[owner[self.pairs[own, 0]] == owner[self.pairs[own, 1]]]
             if len(own):
@@ -80,7 +80,7 @@ class Rods(ConstraintSet):
                     f"rod {own[0]} joins {bodies.names(one, other)}, which are rigid together: leave it out"
                 )
         rods = copy(self)
-        rods.bodies = Bodies(clumped=bodies.clumped, called=bodies.called)
+        rods.bodies = Bodies(parts=bodies.parts, called=bodies.called)
         return rods
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
@@ -100,7 +100,7 @@ class Rods(ConstraintSet):
             length=length,
             describe=self._describe,
             at=q,
-            bodies=n,
+            part_count=n,
             equal=np.ones(len(self.pairs), dtype=np.bool_),
         )
 
@@ -124,7 +124,7 @@ class Rods(ConstraintSet):
         else:
             x = q.reshape(-1, points.shape[1])
         if self._last_body >= len(x):
-            kind = "body" if self.bodies.clumped is None else "ball"
+            kind = "body" if self.bodies.parts is None else "ball"
             raise InvalidValue(
                 f"a rod names {kind} {self._last_body}, and there are {len(x)}, numbered from 0 to {len(x) - 1}"
             )
@@ -145,7 +145,7 @@ class Rods(ConstraintSet):
             G[bodies, j[bodies]] = normal[bodies]
             return Dense(G.reshape(len(normal), n * d))
         i, j = self.pairs.T
-        return Links(i, j, normal, n)
+        return NormalRows(i, j, normal, n, touching=False)
 
     def _lengths(self, t: float) -> Array:
         return self._checked_lengths(t) if self._known_lengths is None else self._known_lengths

@@ -15,8 +15,8 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, highest, lowest, place_of
+from jostle.contacts import of_bodies
 from jostle.kernels.parallel import chunks_of
-from jostle.sets.contacts import of_bodies
 
 JOINT = 1e-9
 """A path that misses the end of a wall by less than this fraction of its length crosses it: joints are tight."""

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, floats, numbers, real
 from jostle._tools.pickling import by_name, has_name
+from jostle.contacts import Contacts, deepest
 from jostle.convex.linear_map import Dense
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, margins, parts
-from jostle.sets.contacts import Contacts, deepest
 from jostle.sets.gradient_search import CERTAIN_ERROR, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]

@@ -34,12 +34,12 @@ from jostle._tools.arrays import (
     table_entries,
 )
 from jostle.bodies import POINTS, Bodies
+from jostle.contacts import Contacts, Reach, deepest, map_of_bodies, of_bodies, pairs_of_rows
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.interface import MANY
-from jostle.sets.base import BodyContacts, BodySet, ConstraintSet, gives_body_contacts, map_of_bodies
-from jostle.sets.contacts import Reach, deepest, of_bodies, pairs_of_rows
+from jostle.sets.base import BodySet, ConstraintSet, is_body_set
 from jostle.sets.surfaces import Crossing, Lines, Planes, Spheres, Step, Surfaces, crossed, movers
 
 # What all walls share: sets that act on each body alone.
@@ -73,10 +73,10 @@ class Walls(BodySet):
 
     def for_bodies(self, bodies: Bodies) -> ConstraintSet:
         own = self.bodies.radii is not None
-        if own and bodies.clumped is None and bodies.called == self.bodies.called:
+        if own and bodies.parts is None and bodies.called == self.bodies.called:
             return self
         wall = copy(self)
-        wall._set_bodies(replace(self.bodies, clumped=bodies.clumped, called=bodies.called) if own else bodies)
+        wall._set_bodies(replace(self.bodies, parts=bodies.parts, called=bodies.called) if own else bodies)
         return wall
 
     def _set_bodies(self, bodies: Bodies) -> None:
@@ -104,7 +104,7 @@ class Walls(BodySet):
         return (distances if radii is None else distances - radii[:, None]).ravel()
 
     def overlap(self, t: float, q: Array) -> float:
-        if not gives_body_contacts(self) or not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
+        if not is_body_set(self) or not self.flat or q.size * len(self.names) > MAX_TABLE_ENTRIES:
             return super().overlap(t, q)
         gaps = self.gaps(t, q)
         return deepest(gaps, lengths(self._at(t, q)[3], len(gaps), gaps))
@@ -117,7 +117,8 @@ class Walls(BodySet):
         ]
         return float(np.min(smallest, initial=np.inf))
 
-    def body_contacts(self, t: float, q: Array, reach: Reach) -> BodyContacts:
+    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+        # The gaps and normals of all bodies and walls within reach.
         x, walls, radii, length = self._at(t, q)
         n, k, kept = len(x), len(self.names), None
         if n == 1 or (not of_bodies(reach) and reach == np.inf):
@@ -134,8 +135,21 @@ class Walls(BodySet):
             return f"{self.bodies.name(body)} and {self.names[-1 - wall]}"
 
         bending = None if bend is None else lambda: bend
-        gap_at = partial(self._gaps_at, x, pairs) if self.moving else None
-        return BodyContacts(gap, pairs, normal, n, None, k, length, reach, describe, bending, gap_at, kept)
+        return Contacts(
+            gap,
+            kept,
+            pairs,
+            numbers=k,
+            length=length,
+            reach=reach,
+            describe=describe,
+            at=q,
+            bending=bending,
+            part_count=n,
+            gap_at=partial(self._gaps_at, x, pairs) if self.moving else None,
+            normal=normal,
+            known=True,
+        )
 
     def _of_planes(self, walls: Planes, x: Array, radii: Array | None, reach: Reach) -> WallRows:
         """The rows of planes; one ball has all of them, and needs no compiled code."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from jostle._tools.arrays import Array, place_of
-from jostle.convex.linear_map import Pairs
+from jostle.convex.linear_map import NormalRows
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
@@ -124,7 +124,7 @@ class Automatic(Solver):
         contacts = K.G.contacts
         if K.equal is not None:
             yield SemismoothNewton(tol=self.tol)
-        if contacts is not None and (contacts.dimension == 2 or K.equal is not None):
+        if contacts is not None and (contacts.width == 2 or K.equal is not None):
             yield from self._trials(contacts.bodies)
         elif contacts is not None:
             yield self._trial(MAX_SPHERE_ITERATIONS)
@@ -177,8 +177,8 @@ class _Affordable(InteriorPoint):
     def name(self) -> str:
         return InteriorPoint.__name__
 
-    def _most_numbers(self, contacts: Pairs) -> int:
-        unknowns, rows = contacts.bodies * contacts.dimension, len(contacts.i)
+    def _most_numbers(self, contacts: NormalRows) -> int:
+        unknowns, rows = contacts.bodies * contacts.width, len(contacts.i)
         operations = max(MIN_OPERATIONS, ROW_OPERATIONS * rows * self.instead) / FACTORISATIONS
         return min(super()._most_numbers(contacts), int(np.sqrt(operations * unknowns)))
 

@@ -377,8 +377,7 @@ def unit_rows(G: LinearMap, M: Metric, unit: Array) -> Any:
 
 def _has_loop(K: Rows, M: Metric) -> bool:
     """Whether one compiled loop takes all rows in friction cones as they are."""
-    fused = K.G.grips is not None and K.G.grips.fused(K.cones, K.equal, M) is not None
-    return fused or K.G.swept(K.cones, K.equal, M) is not None
+    return K.G.swept(K.cones, K.equal, M) is not None
 
 
 def _worst(answer: Projection) -> float:

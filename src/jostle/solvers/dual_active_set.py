@@ -65,7 +65,7 @@ class UnitRows(NamedTuple):
 
 
 def project_with_equalities(rows: UnitRows, max_iterations: int) -> tuple[Array, Array, int, int]:
-    """(x, p, status, iterations) of min 1/2 |x|^2, as `kernels.reference.exact` returns them.
+    """(x, p, status, iterations) of min 1/2 |x|^2, as `kernels.exact` returns them.
 
     >>> A, equal = np.array([[0.6, 0.8], [1.0, 0.0]]), np.array([True, False])
     >>> rows = UnitRows(A, np.array([-1.0, -1.0]), np.zeros(2), np.zeros(2), equal)

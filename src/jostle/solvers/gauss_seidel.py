@@ -15,15 +15,14 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, place_of
-from jostle.convex.lever_blocks import MAX_FEW_BLOCKS, cone_of
-from jostle.convex.linear_map import Pairs, stacked
+from jostle.convex.linear_map import MAX_FEW_BLOCKS, NormalRows, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.residuals import Residual
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue
-from jostle.kernels import Answer, Blocks, ContactRows, Grip, GripRows, Lever, LeverRows, Stop
-from jostle.kernels.parallel import by_rows, chunks_of, threads
+from jostle.kernels import Answer, Blocks, ContactRows, Stop
+from jostle.kernels.parallel import by_rows, threads
 from jostle.kernels.reference.cones import metrics_of_blocks, nearest_in_cones
 from jostle.solvers.base import LOOSE, Solver, unit_rows
 
@@ -135,13 +134,9 @@ class GaussSeidel(Solver):
         """(u, p, iterations) where the first rows are blocks in friction cones, divided by their lengths."""
         cones = K.cones
         assert cones is not None
-        grips = K.G.grips
-        masses = None if grips is None else grips.fused(K.cones, K.equal, M)
-        if masses is not None:
-            return self._on_grips(w, K, M, slack, guess, masses)
-        swept = K.G.swept(cones, K.equal, M)
-        if swept is not None:
-            return self._on_levers(w, K, guess, *swept, self.max_iterations)
+        inverse = K.G.swept(cones, K.equal, M)
+        if inverse is not None:
+            return self._on_blocks(w, K, M, guess, inverse, self.max_iterations)
         b, first = len(cones.mu), cones.rows
         local = K.G.local_matrices(b, cones.height, M)
         scale = metrics_of_blocks(local, cones.axis)
@@ -161,69 +156,35 @@ class GaussSeidel(Solver):
         x, p, iterations = kernels.sweep_cones(A.data, A.indices, A.indptr, A.shape[1], s0, start, blocks, stop)
         return w + M.unwhiten(x), p / unit, iterations
 
-    def _on_grips(
-        self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None, masses: Array
+    def _on_blocks(
+        self, w: Array, K: Rows, M: Metric, guess: Array | None, inverse: Array, most: int
     ) -> tuple[Array, Array, int]:
-        """(u, p, iterations) by the fused loop over contacts of balls with spin, on all cores if there are many."""
-        cones, grips = K.cones, K.G.grips
-        assert cones is not None
-        assert grips is not None
-        m, d = cones.axis.shape
-        tol, rows, part = self._part * self.tol, GripRows(grips.i, grips.j, grips.normal, grips.arms), chunks_of(m)
-        c, c_noise, by_body = K.c.reshape(m, d), K.noise.reshape(m, d), w.reshape(grips.bodies, -1)
-        first = place_of(slack).zeros((m, d)) if guess is None else guess.reshape(m, d)
-        scale, noise, start = kernels.whitened_grips(rows, cones.mu, masses, by_body, c, c_noise, first, part)
-        length = K.length[::d]
-        if self.overlap == 0.0:
-            unit = np.sqrt(scale[:, 0])
-            moved = -float((cones.margin(slack) / unit).min())
-            violation = np.maximum(tol * np.where(length > 0.0, length, moved * unit), noise)
-        else:
-            violation, tol = np.maximum(self.overlap * length, noise), np.inf
-        grip = Grip(*rows, cones.mu, scale, noise)
-        stop = Stop(violation, tol, self.max_iterations, TEST_INTERVAL)
-        given = grip, masses, slack.reshape(m, d), start, cones.coulomb, stop, _sweeping_threads(m), grips.places
-        p, iterations = kernels.sweep_grips(*given)
-        return w + M.solve(K.G.adjoint(p.ravel())), p.ravel(), iterations
-
-    def _on_levers(
-        self, w: Array, K: Rows, guess: Array | None, rows: LeverRows, inverse: Array, most: int
-    ) -> tuple[Array, Array, int]:
-        """(u, p, iterations) by the fused loop over contacts with levers, after at most this many iterations."""
+        """(u, p, iterations) by the fused loop over contacts with friction, after at most this many iterations."""
         cones = K.cones
         assert cones is not None
         m, d = cones.axis.shape
-        cone, by_body = cone_of(cones), w.reshape(inverse.shape)
-        given = np.zeros((m, d)) if guess is None else guess.reshape(m, d)
-        local, scale, noise, s0, start, margin = kernels.whitened_levers(
-            rows, cone, cones.coulomb, inverse, by_body, K.c.reshape(m, d), K.noise.reshape(m, d), given
-        )
-        least = margin.min()
+        blocks = K.G.prepared(cones, inverse, w, K.c, K.noise, guess)
+        least = float((blocks.margin / blocks.unit).min())
         if not -np.inf < least < 0.0:  # nothing is violated, or something is not finite
-            return w.copy(), np.zeros(m * d), 0
+            return w.copy(), place_of(w).zeros(m * d), 0
         length, tol = K.length[::d], self._part * self.tol
         if self.overlap == 0.0:
-            unit = np.sqrt(scale[:, 0])
-            violation = tol * np.where(length > 0.0, length, -(margin / unit).min() * unit)
+            violation = tol * np.where(length > 0.0, length, -least * blocks.unit)
         else:
             violation, tol = self.overlap * length, np.inf
-        stop = Stop(np.maximum(violation, noise[:, 0]), tol, most, TEST_INTERVAL)
-        lever = Lever(*rows, cone.normal, cone.mu, local, scale, noise)
-        chunks, places = _sweeping_threads(m), getattr(K.G, "places", None)
-        p, iterations = kernels.sweep_levers(lever, inverse, s0, start, cones.coulomb, stop, chunks, places)
-        return w + (inverse * kernels.adjoint_levers(rows, p, len(inverse))).ravel(), p.ravel(), iterations
+        stop = Stop(np.maximum(violation, blocks.noise), tol, most, TEST_INTERVAL)
+        p, iterations = K.G.sweep(blocks, inverse, cones.coulomb, stop, _sweeping_threads(m))
+        return w + M.solve(K.G.adjoint(p.ravel())), p.ravel(), iterations
 
     def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
-        cones, swept = K.cones, K.G.swept(K.cones, K.equal, M)
-        if cones is None or swept is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.strict:
+        cones, inverse = K.cones, K.G.swept(K.cones, K.equal, M)
+        if cones is None or inverse is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.strict:
             return None
-        shape, (rows, inverse) = cones.axis.shape, swept
-        u, p, iterations = self._on_levers(w, K, guess, rows, inverse, min(AT_ONCE, self.max_iterations))
-        c, noise, length = (each.reshape(shape) for each in (K.c, K.noise, K.length))
-        start, mass, end = (each.reshape(inverse.shape) for each in (w, M.mass, u))
-        answer = Answer(c, noise, length, start, mass, end, p.reshape(shape))
-        found = Residual(*kernels.residual_levers(rows, cone_of(cones), cones.coulomb, answer))
-        return Projection(u, p, found, iterations, found.within(self.tol), self.name)
+        u, p, iterations = self._on_blocks(w, K, M, guess, inverse, min(AT_ONCE, self.max_iterations))
+        found = K.G.residuals(Answer(K.c, K.noise, K.length, w, M.mass, u, p), cones, M)
+        assert found is not None
+        residual = Residual(*found)
+        return Projection(u, p, residual, iterations, residual.within(self.tol), self.name)
 
     def _as_inequalities(
         self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None
@@ -252,12 +213,12 @@ def _scaled(guess: Array, unit: Array) -> Array:
 
 
 def _on_contacts(
-    contacts: Pairs, inverse: Array, unit: Array, s0: Array, start: Array, stop: Stop
+    contacts: NormalRows, inverse: Array, unit: Array, s0: Array, start: Array, stop: Stop
 ) -> tuple[Array, int]:
     """(p, iterations) by the fused loop over contacts of bodies with these inverse masses."""
     rows = ContactRows(contacts.i, contacts.j, contacts.normal)
     chunks = _sweeping_threads(len(unit))
-    scaled, iterations = kernels.gauss_seidel(rows, unit, inverse, s0, start, stop, chunks, contacts.places)
+    scaled, iterations = kernels.gauss_seidel(rows, unit, inverse, s0, start, stop, chunks, contacts.positions)
     return by_rows(np.divide, (scaled, unit)), iterations
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, Booleans
-from jostle.convex.linear_map import Pairs
+from jostle.convex.linear_map import NormalRows
 from jostle.convex.metric import Metric
 from jostle.convex.residuals import residual
 from jostle.convex.rows import Rows
@@ -65,10 +65,10 @@ class InteriorPoint(Solver):
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
         contacts = K.G.contacts
-        if contacts is None or contacts.places is None or not M.diagonal or K.equal is not None:
+        if contacts is None or contacts.positions is None or not M.diagonal or K.equal is not None:
             return self._by_piqp(w, K, M, unit, s0)
         if len(K.G.others) == 0:
-            return self._on_contacts(w, K, contacts, contacts.places, M, unit, s0, noise, guess)
+            return self._on_contacts(w, K, contacts, contacts.positions, M, unit, s0, noise, guess)
         return self._without_others(w, K, M, unit, s0, slack, guess)
 
     def _without_others(
@@ -90,7 +90,7 @@ class InteriorPoint(Solver):
         self,
         w: Array,
         K: Rows,
-        contacts: Pairs,
+        contacts: NormalRows,
         places: Array,
         M: Metric,
         unit: Array,
@@ -99,7 +99,7 @@ class InteriorPoint(Solver):
         guess: Array | None,
     ) -> tuple[Array, Array, int]:
         """By our own method, whose factorisation follows the bodies in space; without the guess if that fails."""
-        mass = M.mass.reshape(contacts.bodies, contacts.dimension)
+        mass = M.mass.reshape(contacts.bodies, contacts.width)
         rows = ContactRows(contacts.i, contacts.j, contacts.normal / unit[:, None])
         most = self._most_numbers(contacts)
         stop = self._stop(K, unit, s0, noise, INNER_TOLERANCE)
@@ -119,7 +119,7 @@ class InteriorPoint(Solver):
         p = p / unit
         return *_without_noise(w, K, M, w + M.solve(K.G.adjoint(p)), p, unit, self.tol), used
 
-    def _most_numbers(self, contacts: Pairs) -> int:
+    def _most_numbers(self, contacts: NormalRows) -> int:
         """Factors of more numbers than this are not computed."""
         return most_memory() // BYTES
 

@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, at
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.linear_map import as_map
 from jostle.convex.metric import Metric
 from jostle.differences import RELATIVE_STEP, central
 from jostle.errors import JostleError
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, parts
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.gradient_search import Differences
 from jostle.sets.polygons import Polygons
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
@@ -88,13 +88,13 @@ def _bounds(Q: ConstraintSet, place: Place) -> Bounds | None:
     """The bounds of one set; None if it has no gaps."""
     round_ = type(Q) in SHAPES and not Q.flat
     contacts = Q.near(place.t, place.q, 0.0 if round_ else np.inf)
-    n = contacts.bodies if place.q.size else 0
+    n = contacts.part_count if place.q.size else 0
     if (n * (n - 1 if isinstance(Q, Balls) else len(getattr(Q, "names", ()))) if round_ else len(contacts.gap)) == 0:
         return None
     if type(Q) not in SHAPES:
         return _at_one_place(Q, place, contacts)
     shape = SHAPES[type(Q)](Q, place.t)
-    low, high = _sizes(place.metric, contacts.bodies, 2 if isinstance(Q, Balls) else 1)
+    low, high = _sizes(place.metric, contacts.part_count, 2 if isinstance(Q, Balls) else 1)
     if Q.flat:
         sizes = np.asarray(contacts.G.norms(place.metric))
         low, high = float(sizes.min()), float(sizes.max())

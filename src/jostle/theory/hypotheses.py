@@ -21,7 +21,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
-from jostle.schemes.grip import grip
+from jostle.schemes.friction import friction_blocks
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
@@ -209,7 +209,7 @@ def _at(here: Place, u: Array | None, start: tuple[Line, ...], pose: Pose) -> Re
     counts = f"{len(here.closed)} of {len(here.contacts.gap)} contacts closed"
     title = f"Hypotheses at t = {here.t:.4g}: {counts}"
     friction = () if pose.orientation is None else (steps_with_friction(here, pose),)
-    if here.problem.bodies.clumped is not None:
+    if here.problem.bodies.parts is not None:
         return Report(title, friction)
     numbers, field = Numbers(here), slopes(here, u)
     one_sided = (*_inequalities(here), *_without_friction(here.problem))
@@ -329,7 +329,7 @@ def _start(here: Place, u: Array | None) -> tuple[Line, ...]:
     if len(here.closed) == 0:
         return inside, Line("start", says, HOLDS, "no contact is closed")
     v = here.problem.v0 if u is None else np.nan_to_num(u)
-    v = v if here.problem.bodies.clumped is None else np.zeros_like(here.q)
+    v = v if here.problem.bodies.parts is None else np.zeros_like(here.q)
     chosen = here.contacts.only(here.closed)
     rate = chosen.G @ v.ravel() + Numbers(here).of_time.first[here.closed]
     row = int(np.argmin(rate))
@@ -362,8 +362,8 @@ def steps_with_friction(here: Place, pose: Pose) -> Section:
     if len(chosen.gap) == 0:
         exists, unique = Line("existence", EXISTS, HOLDS, "no contact is closed", badness=-np.inf), True
     else:
-        places = here.q.reshape(-1, here.problem.q0.shape[-1])
-        G, cones = grip(here.problem, chosen, pose, here.t, places)
+        rubbing = here.problem.law if isinstance(here.problem.law, Coulomb) else Coulomb(0.0)
+        G, cones = friction_blocks(rubbing, replace(chosen, pose=pose), here.t)
         exists, unique = _opening(here, G, cones), not (cones.coulomb and np.any(cones.mu))
     said = "one convex projection" if unique else "several velocities and impulses may solve the same step"
     law = here.problem.law

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.metric import metric
 from jostle.problems import Motion, Sweeping
 from jostle.result.solution import Solution
@@ -31,7 +32,6 @@ from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.paoli import Paoli
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.theory.places import place, restitution, state_of
 
 OVERLAP_TOLERANCE = 1e-6
@@ -63,7 +63,7 @@ def overlaps(sol: Solution, missing: str) -> Iterator[Overlap]:
     sizes = np.fmax.accumulate(np.abs(q))  # so far: a body at the origin has the round-off of where it came from
     for k in range(1, len(sol.t)):
         worst = Overlap(0.0, OVERLAP_TOLERANCE, "")
-        for part in (1.0,) if missing or within.bodies.clumped is not None else BETWEEN:  # clumps turn in between
+        for part in (1.0,) if missing or within.bodies.parts is not None else BETWEEN:  # clumps turn in between
             t = float((1.0 - part) * sol.t[k - 1] + part * sol.t[k])
             x, Q = (1.0 - part) * q[k - 1] + part * q[k], within
             if not np.isfinite(x).all():
@@ -119,7 +119,7 @@ class _Allowance:
         if self.missing:
             return 2.0 * self.longest * self.fastest * size_of(contacts)
         bend = np.nan_to_num(contacts.bends)
-        known = np.isfinite(contacts.bends) & (self.problem.bodies.clumped is None)
+        known = np.isfinite(contacts.bends) & (self.problem.bodies.parts is None)
         known |= self.linearises and self.problem.within.convex_gaps is True
         (closing, way), (earlier, before) = self._ways(contacts, k), self._ways(contacts, k - 1)
         step = np.maximum(way, before)
@@ -180,6 +180,6 @@ def relative_speeds(contacts: Contacts, u: Array) -> Array:
     whole = float(np.linalg.norm(u)) * size_of(contacts)
     if not of_bodies.any():
         return whole
-    v = u.reshape(contacts.bodies, -1)
+    v = u.reshape(contacts.part_count, -1)
     relative = v[np.maximum(first, 0)] - np.where(second[:, None] >= 0, v[np.maximum(second, 0)], 0.0)
     return np.where(of_bodies, np.linalg.norm(relative, axis=1), whole)

@@ -11,6 +11,7 @@ import numpy as np
 
 from jostle._tools.arguments import required_arguments
 from jostle._tools.arrays import Array, Integers
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.differences import RELATIVE_STEP, central
@@ -22,7 +23,6 @@ from jostle.result.solution import Solution
 from jostle.schemes.paoli import Paoli
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, of_present
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 
 MAX_ALL_BODIES = 150
@@ -80,8 +80,8 @@ def place(
     q are the positions of bodies; for clumps they are the places of their balls.
     """
     shape = problem.q0.shape
-    if problem.bodies.clumped is not None:
-        shape = problem.bodies.clumped.arms.shape
+    if problem.bodies.parts is not None:
+        shape = problem.bodies.parts.arms.shape
     if q.shape != shape:
         raise InvalidValue(f"q must have the shape of q0, {shape}, not {q.shape}")
     within, presence = problem.within, problem.presence
@@ -133,11 +133,11 @@ def position(sol: Solution, k: int) -> Array:
     """Where the contacts of frame k were closed: Z^n for `Paoli`, q for the others."""
     projected = isinstance(sol.scheme, Paoli) and sol.z is not None and len(sol.z) == len(sol.t)
     found: Array = np.asarray(sol.z[k] if sol.z is not None and projected else sol.q[k])
-    return sol.places(k) if _clumped(sol) else found.astype(float)
+    return sol.places(k) if _clumps(sol) else found.astype(float)
 
 
-def _clumped(sol: Solution) -> bool:
-    return isinstance(sol.problem, Motion) and sol.problem.bodies.clumped is not None
+def _clumps(sol: Solution) -> bool:
+    return isinstance(sol.problem, Motion) and sol.problem.bodies.parts is not None
 
 
 def state_of(sol: Solution, k: int) -> State:

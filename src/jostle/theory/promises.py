@@ -18,6 +18,7 @@ import numpy as np
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.analysis.forces import coefficients
+from jostle.contacts import Contacts, by_pair
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue, NotApproaching
@@ -29,7 +30,6 @@ from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
-from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 from jostle.theory.overlaps import OVERLAP_TOLERANCE, Overlap, overlaps, relative_speeds, size_of
 from jostle.theory.places import one_sided, place, position, restitution
@@ -117,8 +117,8 @@ def impulse(sol: Solution, k: int) -> Array:
     if not p.any():
         return J
     if normals.ndim == 2 and normals.shape[1] and J.size % normals.shape[1] == 0:
-        bodies, clumped = J.reshape(-1, normals.shape[1]), sol.problem.bodies.clumped if sol.problem else None
-        owner = np.arange(len(bodies)) if clumped is None else clumped.owner
+        bodies, made_of = J.reshape(-1, normals.shape[1]), sol.problem.bodies.parts if sol.problem else None
+        owner = np.arange(len(bodies)) if made_of is None else made_of.owner
         push = p[:, None] * normals + (0.0 if sol.tangential is None else np.asarray(sol.tangential[k]))
         np.add.at(bodies, owner[pairs[:, 0]], -push)
         two = pairs[:, 1] >= 0

@@ -9,13 +9,13 @@ from html import escape
 import numpy as np
 
 from jostle._tools.arrays import Array, to_host
+from jostle.contacts import Contacts
 from jostle.convex.projection import Projection
 from jostle.errors import JostleError
 from jostle.macro.motion.result import Evolution
 from jostle.plans.plan import Plan
 from jostle.result.solution import Solution
 from jostle.result.status import MESSAGES, iterations_in_words, overlap_in_words
-from jostle.sets.contacts import Contacts
 from jostle.sets.shapes import View
 from jostle.viz.sources import file_of, lift_times, with_time
 
@@ -131,7 +131,7 @@ def _(contacts: Contacts) -> str:
     gap, margin, tolerance = (
         np.asarray(to_host(part)) for part in (contacts.gap, contacts.margin, contacts.tolerance())
     )
-    rows: dict[str, object] = {"rows": f"{len(gap):,}", "bodies": f"{contacts.bodies:,}"}
+    rows: dict[str, object] = {"rows": f"{len(gap):,}", "parts": f"{contacts.part_count:,}"}
     known = np.isfinite(margin)
     if known.any():
         worst = int(np.argmin(np.where(known, margin, np.inf)))

@@ -1,9 +1,10 @@
 """Pictures of a `Solution`: one frame, or several side by side.
 
 Discs are to scale, walls are black lines, and orange bars between centres are contact forces, whose width is the square
-root of the force; gluey contacts that pull are purple. Bodies in space are drawn without perspective, and far bodies
-are hidden behind near ones; forces are not hidden, but fade with the distance. A ball that turns has a spot, in space
-six of them, so that one sees it roll. The balls of a clump are drawn as one body.
+root of the force; with friction, a bar points along the whole force, and misses the centres. Gluey contacts that pull
+are purple. Bodies in space are drawn without perspective, and far bodies are hidden behind near ones; forces are not
+hidden, but fade with the distance. A ball that turns has a spot, in space six of them, so that one sees it roll. The
+balls of a clump are drawn as one body.
 """
 
 from __future__ import annotations
@@ -393,7 +394,8 @@ def draw(
         The quantity by which bodies are coloured: a name in `jostle.viz.QUANTITIES`, such as "speed", "force",
         "pressure" (the forces on a body divided by its surface) or "group"; or one number per body.
     contacts : bool, default True
-        Whether contact forces are drawn.
+        Whether contact forces are drawn: bars from centre to centre; with friction along the whole force, through the
+        point of contact, so that they miss the centres.
 
     Examples
     --------
@@ -429,7 +431,8 @@ def strip(
     colour : str or array_like, shape (n,), default "speed"
         The quantity by which bodies are coloured, as for `draw`.
     contacts : bool, default True
-        Whether contact forces are drawn.
+        Whether contact forces are drawn: bars from centre to centre; with friction along the whole force, through the
+        point of contact, so that they miss the centres.
 
     Examples
     --------

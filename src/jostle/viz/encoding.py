@@ -272,7 +272,7 @@ class Encoder:
             "dimension": scene.dimension,
             "n": scene.count,
             "called": scene.facts.called,
-            "owner": text(joined(scene.owner.astype("<i4"))) if scene.facts.clumped is not None else None,
+            "owner": text(joined(scene.owner.astype("<i4"))) if scene.facts.parts is not None else None,
             "turns": scene.sol.orientation is not None,
             "small": self.small,
             "origin": [*self.origin.tolist(), 0.0][:3],
@@ -333,7 +333,7 @@ class Encoder:
 def _energy_title(scene: Scene) -> str:
     """The title of the kinetic energy; empty if the page cannot compute it from masses and velocities."""
     facts = scene.facts
-    if facts.masses is None or facts.clumped is not None or scene.force_name != "force":
+    if facts.masses is None or facts.parts is not None or scene.force_name != "force":
         return ""
     name = "kinetic energy" if scene.sol.orientation is None else "kinetic energy without rotation"
     return with_unit(name, facts.units, ENERGY)

@@ -85,7 +85,7 @@ def between(scene: Scene, t: float) -> Frame:
     fastest = np.maximum(*(scene.speeds(each)[frame.number] for each in (k, after)))
     jumped = np.linalg.norm(way, axis=1) > JUMP_FACTOR * fastest * (saved[after] - saved[k])
     turn = _turn_between(scene, k, after, part)
-    if turn is not None and scene.facts.clumped is not None:
+    if turn is not None and scene.facts.parts is not None:
         q = (1.0 - part) * np.asarray(scene.sol.q[k]) + part * np.asarray(scene.sol.q[after])
         x = scene.placed(Pose.of(scene.facts.bodies, q, turn).centres)[frame.number]
     x = np.where(np.isfinite(x) & ~jumped[:, None], x, frame.x)  # also for bodies that came or left in between

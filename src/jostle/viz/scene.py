@@ -139,8 +139,8 @@ class Scene:
             raise InvalidValue(f"q has shape {sol.q.shape[1:]}: bodies are shown on a line, in the plane or in space")
         self.bodies = int(np.prod(sol.q.shape[1:])) // self.dimension
         """Number of bodies."""
-        clumped = self.facts.clumped
-        self.owner = np.arange(self.bodies) if clumped is None else clumped.owner
+        made_of = self.facts.parts
+        self.owner = np.arange(self.bodies) if made_of is None else made_of.owner
         """(count,) the body of each ball."""
         self.count = len(self.owner)
         """Number of balls."""

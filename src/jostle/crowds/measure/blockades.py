@@ -27,7 +27,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.crowds.measure.leaving import Crossed, desired_speeds, known_plan, watch
 from jostle.crowds.measure.moves import planar, radii_in
-from jostle.crowds.model.crowd import STANDSTILL, STANDSTILL_DISTANCE
+from jostle.crowds.model.crowd import STANDSTILL, STANDSTILL_DISTANCE, WITHOUT_PROGRESS
 from jostle.crowds.model.facts import crowd_facts
 from jostle.plans.openings import ends_of, named_openings
 from jostle.plans.outlines import distance_to, nearest_on
@@ -61,7 +61,7 @@ class Blockade:
     def __str__(self) -> str:
         count = len(self.people)
         who = f"{count} {'person' if count == 1 else 'people'}"
-        text = f"nobody has moved since t = {self.since:.4g}, {who} inside; "
+        text = f"nobody has moved on since t = {self.since:.4g}, {who} inside; "
         if self.arch:
             text += f"an arch of {len(self.arch)} blocks {self.opening}: wall - {_listed(self.arch)} - wall"
         elif self.pairs:
@@ -102,7 +102,7 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
     >>> q0 = [[4.0, 1.78], [4.0, 2.22]]
     >>> two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=q0, wish=lambda t, q: [1.0, 0.0])
     >>> print(blockade(jo.solve(two, jo.Venel(), t=15.0, h=0.1)))
-    nobody has moved since t = 0.8, 2 people inside; an arch of 2 blocks exit 'gate': wall - 0 - 1 - wall
+    nobody has moved on since t = 0.8, 2 people inside; an arch of 2 blocks exit 'gate': wall - 0 - 1 - wall
     """
     known = known_plan(sol, plan, "blockade")
     lines = gate_lines(sol, known)
@@ -120,6 +120,8 @@ def blockade_of(sol: Solution, known: Any, late: Booleans) -> Blockade | None:
         return None
     since = _standing_since(sol, radii)
     certain = sol.status == BLOCKED
+    if certain and sol.t[last] - since < STANDSTILL * (1.0 - 1e-9):  # people step to and fro
+        since = float(sol.t[last]) - WITHOUT_PROGRESS
     if not certain:
         if sol.t[last] - since < STANDSTILL * (1.0 - 1e-9):
             return None

@@ -178,9 +178,20 @@ def _look_ahead(
                             and cells[b, 1] == j
                         ):
                             gap = np.sqrt(x * x + y * y) - touching
-                            if gap < least and gap <= sight:
+                            if (
+                                gap < least
+                                and gap <= sight
+                                and not _goes_first(x, y, people[a], people[b], strip * touching)
+                            ):
                                 least = gap
         out[order[a]] = least
+
+
+@jit(helper=True)
+def _goes_first(x: float, y: float, a: Floats, b: Floats, width: float) -> bool:
+    """Whether a person a goes before b, who is ahead of them at (x, y): b has a straighter ahead, on a similar way."""
+    along, back = x * a[3] + y * a[4], -(x * b[3] + y * b[4])
+    return back > along and abs(x * b[4] - y * b[3]) < width and a[3] * b[3] + a[4] * b[4] > 0.0
 
 
 @kernels.spread.on("numpy")

@@ -17,12 +17,14 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Natural, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
+from jostle.contacts import check_start
 from jostle.crowds.model.behaviours import Reaction, behaving, reacting
 from jostle.crowds.model.distributions import Distribution
 from jostle.crowds.model.gates import ClosedGates, GatedWalk, Gates, check_gates
 from jostle.crowds.model.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
 from jostle.crowds.model.journeys import AnyStop, Itinerary
 from jostle.crowds.model.stairs import StairPaces, Stairs, doors_of, with_lift_doors
+from jostle.crowds.model.turns import TakingTurns, narrow
 from jostle.crowds.model.walk import check_reaction, walk, warn_of_units
 from jostle.crowds.model.wish import NEAREST, FreeWish, Wish, behaviours_in_words, check_wish
 from jostle.endings import Empty
@@ -38,7 +40,6 @@ from jostle.run.exchange import Outlet
 from jostle.schemes.state import State
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, of_present
-from jostle.sets.contacts import check_start
 from jostle.sets.presence import Presence
 from jostle.sets.walls import Outside, Segments
 
@@ -47,6 +48,8 @@ STANDSTILL = 10.0
 STANDSTILL_DISTANCE = 0.5
 """People who have moved by less than this fraction of their radius count as standing still; people who are held up step
 from side to side."""
+WITHOUT_PROGRESS = 30.0
+"""Time (s) in which nobody comes nearer to their goal that makes a blockade, although people step to and fro."""
 CHECK_INTERVAL = 1.0
 """Time (s) between two checks for movement."""
 OUTLET_RADII = 4.0
@@ -54,18 +57,24 @@ OUTLET_RADII = 4.0
 
 
 class Standing(NamedTuple):
-    """The positions when somebody last moved, that time, and the time of the last check."""
+    """The positions when somebody last moved, that time, and the time of the last check; and how near people came."""
 
     since: float
     looked: float
     q: Array
     here: Booleans
+    nearer: float
+    """The time at which somebody last came nearer to their goal."""
+    to: Integers
+    left: Array
+    """(n,) shortest ways to these goals so far."""
 
 
 class EmptyOrBlocked(Remembers):
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
-    The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose, nor
+    It also ends if nobody has come nearer to their goal for WITHOUT_PROGRESS seconds, where `order` is known. The
+    crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose, nor
     if those who stand are outside of the plan.
     """
 
@@ -78,8 +87,9 @@ class EmptyOrBlocked(Remembers):
         outside: Callable[[State], bool],
         radii: Array | float,
         waits: Callable[[State], bool] | None = None,
+        order: Callable[[Array], tuple[Array, Integers]] | None = None,
     ):
-        self.outside, self.radii, self.waits = outside, radii, waits
+        self.outside, self.radii, self.waits, self.order = outside, radii, waits, order
 
     def __call__(self, state: State) -> bool | str:
         here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
@@ -90,20 +100,21 @@ class EmptyOrBlocked(Remembers):
             return False
         outside = self.outside(state)
         on_purpose = not outside and self.waits is not None and self.waits(state)
-        if known is None or on_purpose or self._moved(known, state, here):
-            self.memory = Standing(state.t, state.t, state.q, here)
+        left, to = self.order(state.q) if self.order else (np.zeros(len(state.q)), np.zeros(len(state.q), dtype=int))
+        left = np.where(np.isfinite(left), left, 0.0)  # people outside have arrived
+        if known is None or on_purpose or (here != known.here).any():
+            self.memory = Standing(state.t, state.t, state.q, here, state.t, to, left)
             return False
+        least = STANDSTILL_DISTANCE * np.asarray(self.radii)
+        nearer = here & ((to != known.to) | (left < known.left - least))
+        if nearer.any() or self.order is None:
+            known = known._replace(nearer=state.t, to=to, left=np.where(nearer, left, known.left))
+        if (np.linalg.norm(state.q - known.q, axis=-1) > least)[here].any():
+            known = known._replace(since=state.t, q=state.q)
         self.memory = known._replace(looked=state.t)
-        if state.t < known.since + STANDSTILL:
+        if state.t < known.since + STANDSTILL and state.t < known.nearer + WITHOUT_PROGRESS:
             return False
         return True if outside else BLOCKED
-
-    def _moved(self, known: Standing, state: State, here: Booleans) -> bool:
-        """Tell whether anyone has come, gone or moved since the positions were stored."""
-        if (here != known.here).any():
-            return True
-        away = np.linalg.norm(state.q - known.q, axis=-1)
-        return bool((away > STANDSTILL_DISTANCE * np.asarray(self.radii))[here].any())
 
 
 class Crowd(Sweeping):
@@ -266,8 +277,9 @@ class Crowd(Sweeping):
         Returns
         -------
         callable (state) -> bool or str
-            Ends a run when the outlet has taken everyone, or when nobody has moved for 10 s although nobody waits on
-            purpose. People whom a gate cuts off for good do not wait on purpose.
+            Ends a run when the outlet has taken everyone, or when nobody has moved for 10 s, or come nearer to their
+            goal for 30 s, although nobody waits on purpose. People whom a gate cuts off for good do not wait on
+            purpose.
 
         Examples
         --------
@@ -280,7 +292,8 @@ class Crowd(Sweeping):
         >>> jo.solve(gated, jo.Venel(), t=60.0, h=0.1).status
         'blocked'
         """
-        return EmptyOrBlocked(self.plan.empty, self.within.bodies.radii_at(0.0), self._anyone_waits)
+        order = self.wish.order if self.wish.goals else None
+        return EmptyOrBlocked(self.plan.empty, self.within.bodies.radii_at(0.0), self._anyone_waits, order)
 
     empty_or_blocked = ending  # by what it says, where somebody asks it beside a run
 
@@ -456,6 +469,8 @@ def crowd(
         if behaviour is not None:
             check_wish(wish, "behaviour")
         wished = reacting(wish if isinstance(wish, Wish) else FreeWish(wish, nearer=None), late)
+    if wished.goals and narrow(room):
+        wished = TakingTurns(wished, room)
     if behaviour is not None:
         wished = behaving(behaviour, wished, room, radii)
     enters = np.concatenate([group.times_of_entry for group in groups])

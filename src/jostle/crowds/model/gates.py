@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, dot
+from jostle.contacts import Contacts, Reach
 from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
@@ -22,7 +23,6 @@ from jostle.plans.outlines import distance_to
 from jostle.problems import Remembers
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.surfaces import Crossing, Step
 from jostle.sets.walls import Segments
 

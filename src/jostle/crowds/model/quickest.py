@@ -8,9 +8,10 @@ rho_own is the density of the people who walk to the same goal, and rho_others t
 included (Hughes 2002; Kretz 2009; Treuille, Cooper & Popovic 2006). People then use the whole width around corners, and
 in counterflow they follow those who go the same way.
 
-People look around at fixed times, the multiples of `every`, and walk by what they saw until the next of these times.
-The positions and goals that they saw are the memory of this wish. A checkpoint stores it, so a resumed run is
-bit-identical to an uninterrupted one.
+People look around once in each interval of length `every`, those with different goals at different instants, and walk
+by what they saw until they look again. If two people who meet looked at the same instants, both would step aside to the
+same side, again and again. The positions and goals that they saw are the memory of this wish. A checkpoint stores it,
+so a resumed run is bit-identical to an uninterrupted one.
 
 Gaussians around people make the densities. They solve the heat equation with a point mass at each person at the start,
 at the time at which the Gaussian around a person far from walls has the standard deviation `width`. Walls let nothing
@@ -25,7 +26,6 @@ window nor on where the march ended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -84,33 +84,19 @@ class Floor:
             links.append(open_ones)
         return Floor(grid, links[0], links[1], np.asarray(shapely.contains_xy(plan.area, grid.nodes())))
 
-    def densities(self, groups: Sequence[Array], width: float) -> list[tuple[Window, Array]]:
-        """People of each group per unit area at the nodes, each in the window outside of which this density is zero.
+    def density(self, q: Array, weights: Array, width: float) -> tuple[Window, Array]:
+        """The sum of weights (n,) of people at q per unit area at the nodes, in the window outside of which it is 0.
 
         People outside the grid do not count. All threads share the work, and their number does not change the result.
         """
         grid = self.grid
         variance = (width / grid.step) ** 2 / 2.0
         passes = int(np.ceil(variance / LARGEST_PART))
-        amounts = [self._amounts(q, passes) for q in groups]
-        found = [np.zeros(window.shape) for window, _ in amounts]
-        count = -(-threads() // max(len(groups), 1))
-        pieces = [
-            (*one, out, variance / passes, passes, *rows)
-            for one, out in zip(amounts, found, strict=True)
-            if out.size
-            for rows in cut(len(out), max(1, min(count, len(out) // (2 * passes))))
-        ]
-        together(self._spread, pieces)
-        return [(window, out) for (window, _), out in zip(amounts, found, strict=True)]
-
-    def _amounts(self, q: Array, passes: int) -> tuple[Window, Array]:
-        """The window that people at q can affect in some passes, and the density at its nodes before the first pass."""
-        grid, area = self.grid, self.grid.step**2
         x = (q - grid.lower) / grid.step
-        x = x[((x >= 0.0) & (x < np.array(grid.shape) - 1.0)).all(axis=1)]
-        if len(x) == 0:
+        on = ((x >= 0.0) & (x < np.array(grid.shape) - 1.0)).all(axis=1) & (weights > 0.0)
+        if not on.any():
             return Window((0, 0), (0, 0)), np.zeros((0, 0))
+        x, weights = x[on], weights[on] / grid.step**2
         low = np.floor(x)
         part, cells = x - low, low.astype(np.int64)
         window = Window.between(cells.min(axis=0) - passes, cells.max(axis=0) + 2 + passes, grid.shape)
@@ -118,10 +104,13 @@ class Floor:
         nodes, shares = [], []
         for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
             nodes.append((i + a) * window.shape[1] + j + b)
-            shares.append(np.abs(1 - a - part[:, 0]) * np.abs(1 - b - part[:, 1]) / area)
+            shares.append(weights * np.abs(1 - a - part[:, 0]) * np.abs(1 - b - part[:, 1]))
         size = window.shape[0] * window.shape[1]
-        amount = np.asarray(np.bincount(np.concatenate(nodes), np.concatenate(shares), size), dtype=float)
-        return window, amount.reshape(window.shape)
+        amount = np.bincount(np.concatenate(nodes), np.concatenate(shares), size).reshape(window.shape)
+        out = np.zeros(window.shape)
+        rows = cut(len(out), max(1, min(threads(), len(out) // (2 * passes))))
+        together(self._spread, [(window, amount, out, variance / passes, passes, *some) for some in rows])
+        return window, out
 
     def _spread(
         self, window: Window, amount: Array, out: Array, part: float, passes: int, first: int, last: int
@@ -163,46 +152,15 @@ class Window(NamedTuple):
         return slice(self.low[0], self.high[0]), slice(self.low[1], self.high[1])
 
 
-class Density(NamedTuple):
-    """The density of all people, and of the people of each goal."""
-
-    total: Array
-    """(nx, ny) people per unit area."""
-    groups: dict[int, tuple[Window, Array]]
-    """Densities by goal, each in the window outside of which it is zero."""
-
-    @staticmethod
-    def of(floor: Floor, q: Array, goal: Integers, width: float) -> Density:
-        """The densities of people at q with the given goals."""
-        goals = np.unique(goal)
-        found = floor.densities([q[goal == one] for one in goals], width)
-        total = np.zeros(floor.grid.shape)
-        for window, part in found:
-            total[window.slices] += part
-        return Density(total, dict(zip(goals.tolist(), found, strict=True)))
-
-    def cost(self, goal: int, window: Window, own: float, others: float) -> Array:
-        """(rows, columns) 1 + own rho_own + others rho_others in a window; rho_own is the density of a goal."""
-        cost = 1.0 + others * self.total[window.slices]
-        if goal in self.groups:
-            other, density = self.groups[goal]
-            low, high = np.maximum(window.low, other.low), np.minimum(window.high, other.high)
-            if (low < high).all():
-                here = tuple(slice(a - c, b - c) for a, b, c in zip(low, high, window.low, strict=True))
-                there = tuple(slice(a - c, b - c) for a, b, c in zip(low, high, other.low, strict=True))
-                cost[here] += (own - others) * density[there]
-        return np.maximum(cost, 1.0)
-
-
 SOURCE = 2.5
 """Distance from a goal, in grid spacings, within which nodes keep the shortest distance and the shortest path."""
 NEEDED = LAYERS
 """Number of nodes around a cell, in each direction, on which the directions in the cell depend."""
-SLACK = 8.0
+SLACK = 3.0
 """Distance, in grid spacings at the highest cost, by which a march goes on after the last node that people need."""
 MARGIN = 64
 """Number of nodes around people and goal that the window of a goal has at first."""
-SPARE_MARGIN = 16
+SPARE_MARGIN = 64
 """Number of nodes that the next window of a goal has beyond those that the last march reached."""
 
 
@@ -243,15 +201,13 @@ def potential(
     ways: Ways,
     goal: int,
     frame: Frame,
-    density: Density,
-    weights: tuple[float, float],
+    density: tuple[Window, Array],
     cells: Integers | None,
     margin: int,
 ) -> Potential:
     """The quickest paths of people in the given cells (n, 2), or on the whole grid if these are None.
 
-    `weights` are those of people with the same goal and of all others. The first window has `margin` nodes around the
-    people and the goal.
+    `density` is that of people times their weights. The first window has `margin` nodes around the people and the goal.
     """
     shape, step = ways.grid.shape, ways.grid.step
     if len(frame.nodes) == 0:  # closed gates cut off the goal: there is no way from anywhere
@@ -266,7 +222,7 @@ def potential(
         start = np.full(window.shape, np.inf)
         goal_nodes = tuple((frame.nodes - window.low).T)
         start[goal_nodes] = frame.values
-        cost = density.cost(goal, window, *weights)
+        cost = _cost(*density, window)
         wanted = None if cells is None else _around(cells, window)
         d = marched(free, start, step, cost, wanted, SLACK * step * float(cost.max()))
         known = np.isfinite(d)
@@ -282,6 +238,16 @@ def potential(
     reached = Window.around(known)
     spare = max([0, *(least - window.low - reached.low), *(reached.high - (most + 1 - np.array(window.low)))])
     return Potential(window, direction, int(spare) + SPARE_MARGIN)
+
+
+def _cost(there: Window, density: Array, window: Window) -> Array:
+    """(rows, columns) 1 + the density in a window; the density is 0 outside of its own window."""
+    cost = np.ones(window.shape)
+    low, high = np.maximum(window.low, there.low), np.minimum(window.high, there.high)
+    if (low < high).all():
+        own, other = (tuple(map(slice, low - one.low, high - one.low)) for one in (window, there))
+        cost[own] += density[other]
+    return cost
 
 
 def _places(nodes: Integers, shape: tuple[int, int]) -> Integers:
@@ -327,22 +293,26 @@ OWN_WEIGHT, OTHERS_WEIGHT = 0.8, 4.0
 DENSITY_WIDTH = 0.35
 """Default standard deviation of the Gaussian around a person (m)."""
 LOOK_EVERY = 0.5
-"""Default time after which people look around again (s)."""
+"""Default mean time after which people look around again (s)."""
 SPACING = 0.5
 """Spacing of the grid, in radii."""
 ON_TIME = 1e-9
 """Fraction of `every` by which a time may be missed, because the sum of many steps is not exact."""
 
 
-class Seen(NamedTuple):
-    """The positions and goals that people saw when they last looked around."""
+DELAYS = 64
+"""Number of intervals after which the instants at which people look around repeat."""
 
-    number: int
-    """The time at which people looked around is number * every."""
+
+class Seen(NamedTuple):
+    """What people saw when they last looked around, by their goal."""
+
+    number: Integers
+    """(goals,) people with a goal looked around when their number of looks became this."""
     places: Array
-    """(n, 2) positions of all people."""
+    """(goals, n, 2) positions of all people at that time."""
     going: Integers
-    """(n,) goals of all people; NOWHERE for people who stand."""
+    """(goals, n) goals of all people at that time; NOWHERE for people who stand."""
 
 
 NOWHERE = -2
@@ -395,7 +365,7 @@ class Quickest(Behaviour):
     width : float, default 0.35
         Standard deviation of the Gaussian around each person that makes the density (m).
     every : float, default 0.5
-        Time after which people look around again (s).
+        Mean time after which people look around again (s).
 
     Examples
     --------
@@ -408,12 +378,10 @@ class Quickest(Behaviour):
     """
 
     notes: ClassVar[type[Any]] = Seen
-    first: ClassVar[Seen] = Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
-    """The memory at the start of a run."""
-    _density = OfRun()
-    """The density of the people who were seen last; None until it is needed."""
+    _densities = OfRun()
+    """The densities of people times their weights, by the goal of those who see them."""
     _potentials = OfRun()
-    """The potentials that were found in it, by their keys."""
+    """The potentials that were found in them, by their keys."""
 
     def __init__(
         self,
@@ -452,7 +420,10 @@ class Quickest(Behaviour):
         """The frames needed so far."""
         self._margins: dict[Key, int] = {}
         """The margins that the windows of the last potentials needed."""
-        self._look(self.first)
+        # (goals, DELAYS) when people with each goal look around, as a fraction of the interval; the first at its start
+        self._delays = np.random.default_rng(0).random((len(wish.goals), DELAYS))
+        self._delays[0] = 0.0
+        self.note(None)
 
     def _ways(self, size: int, closed: Array) -> Ways:
         """The shortest paths of people of one size, on the grid of the floor."""
@@ -465,47 +436,72 @@ class Quickest(Behaviour):
         return {**self.weights._asdict(), "every": self.every}
 
     def note(self, noted: Seen | None) -> None:
-        number, places, going = self.first if noted is None else noted
-        seen = Seen(int(number), np.asarray(places), np.asarray(going))
-        if seen.places.shape != (len(seen.going), 2) or seen.going.max(initial=0) >= len(self.goals):
-            raise InvalidValue("the memory of Quickest must have a place and a goal for each person")
-        self._look(seen)
+        seen = self._nothing(0) if noted is None else noted
+        goals, n = seen.going.shape
+        if goals != len(self.goals) or seen.places.shape != (goals, n, 2) or seen.going.max(initial=0) >= goals:
+            raise InvalidValue("the memory of Quickest must have a place and a goal for each person and goal")
+        self.noted, self._densities, self._potentials = seen, {}, {}
 
-    def _look(self, seen: Seen) -> None:
-        self.noted, self._density, self._potentials = seen, None, {}
+    def _nothing(self, n: int) -> Seen:
+        """What n people have seen before they look around for the first time."""
+        goals = len(self.goals)
+        return Seen(np.full(goals, NEVER), np.zeros((goals, n, 2)), np.full((goals, n), NOWHERE))
+
+    def _look(self, t: float, q: Array, going: Integers, goals: Integers) -> None:
+        """The people with some goals look around if it is their time."""
+        seen = self.noted
+        if seen.places.shape[1] != len(q):
+            seen = self._nothing(len(q))
+        number = self._number(t, goals)
+        due = number != seen.number[goals]
+        if not due.any():
+            return
+        who = goals[due]
+        seen = Seen(seen.number.copy(), seen.places.copy(), seen.going.copy())
+        seen.number[who], seen.places[who], seen.going[who] = number[due], q, going
+        self.noted = seen
+        self._densities = {goal: one for goal, one in self._densities.items() if goal not in who}
+        self._potentials = {key: one for key, one in self._potentials.items() if key.goal not in who}
+
+    def _number(self, t: float, goals: Integers) -> Integers:
+        """(k,) number of the last look before the time t of people with the given goals (k,)."""
+        whole, part = np.divmod(t / self.every + ON_TIME, 1.0)
+        return np.asarray(int(whole) - (part < self._delays[goals, int(whole) % DELAYS]))
+
+    def _density(self, goal: int) -> tuple[Window, Array]:
+        """The density of people times their weights, as seen by those who walk to a goal."""
+        found: tuple[Window, Array] | None = self._densities.get(goal)
+        if found is None:
+            own, others, width = self.weights
+            weights = np.where(self.noted.going[goal] == goal, own, others)
+            found = self._densities[goal] = self.floor.density(self.noted.places[goal], weights, width)
+        return found
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
         speed, direction = polar(wished)
         walks = (speed > 0.0) & ~self.wish.waits(t, len(q))
-        number, seen = int(np.floor(t / self.every + ON_TIME)), self.noted
-        if seen.number != number or len(seen.places) != len(q):
-            seen = Seen(number, q.copy(), np.where(walks, goal, NOWHERE))
-            self._look(seen)
-        size = np.broadcast_to(self.group, (len(q),))
-        which, closed = np.where(walks, size * len(self.goals) + goal, NOWHERE), self.closed
+        size, goals = np.broadcast_to(self.group, (len(q),)), len(self.goals)
+        which, closed = np.where(walks, size * goals + goal, NOWHERE), self.closed
         numbers = np.flatnonzero(np.bincount(which[walks], minlength=1))
         if len(numbers) == 0:
             return speed[:, None] * direction
-        keys = [Key(*divmod(int(one), len(self.goals)), closed.tobytes()) for one in numbers]
+        self._look(t, q, np.where(walks, goal, NOWHERE), np.unique(numbers % goals))
+        keys = [Key(*divmod(int(one), goals), closed.tobytes()) for one in numbers]
         field = np.where(walks, np.searchsorted(numbers, which), NOWHERE)
-        quick = self._headings(seen, q, field, keys, closed)
+        quick = self._headings(q, field, keys, closed)
         known = (quick != 0.0).any(axis=1)  # people without a way keep the direction of the wish inside
         return speed[:, None] * (quick if known.all() else np.where(known[:, None], quick, direction))
 
-    def _headings(self, seen: Seen, q: Array, field: Integers, keys: list[Key], closed: Array) -> Array:
+    def _headings(self, q: Array, field: Integers, keys: list[Key], closed: Array) -> Array:
         """(n, 2) directions of the quickest ways of people in the potentials of the given numbers (n,)."""
         # A potential that does not reach all people is found again, for where they are now, then on the whole grid.
-        if self._density is None:
-            own, others, width = self.weights
-            going = seen.going if own > 0.0 or others > 0.0 else seen.going[:0]
-            self._density = Density.of(self.floor, seen.places[: len(going)], going, width)
         ways, grid = {key.size: self._ways(key.size, closed) for key in keys}, self.floor.grid
         missing = [k for k, key in enumerate(keys) if key not in self._potentials]
         attempts = 0
         while True:
             pieces = [
-                (keys[k], ways[keys[k].size], self._density, self._cells(q[field == k]), attempts >= LAST)
+                (keys[k], ways[keys[k].size], self._density(keys[k].goal), self._cells(q[field == k]), attempts >= LAST)
                 for k in missing
             ]
             self._potentials.update(together(self._found, pieces))
@@ -522,12 +518,13 @@ class Quickest(Behaviour):
         x = np.floor((q - self.floor.grid.lower) / self.floor.grid.step)
         return x[((x >= 0.0) & (x < np.array(self.floor.grid.shape) - 1.0)).all(axis=1)].astype(np.int64)
 
-    def _found(self, key: Key, ways: Ways, density: Density, cells: Integers, whole: bool) -> tuple[Key, Potential]:
+    def _found(
+        self, key: Key, ways: Ways, density: tuple[Window, Array], cells: Integers, whole: bool
+    ) -> tuple[Key, Potential]:
         """The potential of a key, for people in the given cells or on the whole grid."""
         if key not in self._frames:
             self._frames[key] = Frame.of(ways, key.goal, self.floor.inside)
-        weights = self.weights.own, self.weights.others
         margin = self._margins.get(key, MARGIN)
-        found = potential(ways, key.goal, self._frames[key], density, weights, None if whole else cells, margin)
+        found = potential(ways, key.goal, self._frames[key], density, None if whole else cells, margin)
         self._margins[key] = found.margin
         return key, found

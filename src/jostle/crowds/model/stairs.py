@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, squares
+from jostle.contacts import Contacts, Reach, by_pair
 from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, paces
@@ -27,7 +28,6 @@ from jostle.plans.plan import Plan
 from jostle.problems import Remembers
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection, of_present, parts
-from jostle.sets.contacts import Contacts, Reach, by_pair
 from jostle.sets.presence import Presence
 from jostle.sets.surfaces import Crossing, Step
 from jostle.sets.walls import HalfSpace
@@ -114,10 +114,15 @@ class Stairs:
         return state if q is state.q else state.replace(q=q)
 
     def _free(self, state: State, q: Array, person: int) -> bool:
-        presence = state.presence or Presence.of(q, np.ones(len(q), dtype=bool))
-        contacts = of_present(self.within, presence).linearise(state.t, q, 0.0)
-        own = (contacts.pairs == person).any(axis=1)
-        return not (contacts.gap[own] < -contacts.tolerance()[own]).any()
+        # First distances to people, because two of them may be at the same point, where a contact has no normal.
+        touching = (1.0 - CLEAR) * (self.radii + self.radii[person])
+        here = np.ones(len(q), dtype=bool) if state.presence is None else state.presence.here
+        overlap = here & (squares(q - q[person]) < touching**2)
+        if overlap.sum() > 1:  # a person overlaps themselves
+            return False
+        alone = Presence.of(q, np.arange(len(q)) == person, float(self.radii.max()))
+        contacts = of_present(self.within, alone).linearise(state.t, alone.placed(q), 0.0)
+        return not (contacts.gap < -contacts.tolerance()).any()
 
 
 class LiftStates(NamedTuple):

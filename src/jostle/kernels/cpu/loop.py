@@ -1,4 +1,4 @@
-"""The iteration of `reference.accelerated_sweeps` by several threads, over rows (`fused`) or friction cones (`grips`).
+"""Accelerated sweeps (`tests/contact_definitions.py`) by several threads, over rows (`fused`) or friction cones.
 
 Threads take blocks of rows that share no body (see `arrangement`), and pieces of bodies, and wait for each other after
 each group of blocks (see `meeting`); sums are taken for each block and each piece, and then in their order. So the bits

@@ -1,5 +1,4 @@
-"""The definition of each kernel in plain NumPy: slow, short, and the oracle of the tests."""
+"""What each kernel computes, its arguments, and the types, constants and formulas that its implementations share.
 
-from jostle.kernels.reference import bodies, cells, cones, contacts, copies, dense, levers, residuals, sweeps
-
-__all__ = ["bodies", "cells", "cones", "contacts", "copies", "dense", "levers", "residuals", "sweeps"]
+The tests have a definition of each in plain NumPy, `tests/contact_definitions.py`: slow, short, and their oracle.
+"""

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from math import sqrt
 
-import numpy as np
+from jostle._tools.arrays import Array, Integers
+from jostle.kernels.interface import Kernel
 
-from jostle._tools.arrays import Array, Integers, squares
 
-
+@Kernel
 def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float, chunks: int) -> Array:
     """(n,) how far each body may go in a time h, by velocities u and v (n, d), computed by `chunks` threads.
 
     That is h times the larger of its two speeds, plus these multiples of the mean and of the standard deviation of the
     speeds of all bodies that move; the deviation counts as zero where it overflows.
     """
-    speeds = np.sqrt(np.maximum(squares(u), squares(v)))
-    sums = float(np.count_nonzero(speeds)), float(speeds.sum()), float(speeds @ speeds)
-    ways: Array = h * (speeds + common_way(*sums, of_mean, of_spread))
-    return ways
+    raise NotImplementedError
 
 
 def common_way(moving: float, total: float, squares: float, of_mean: float, of_spread: float) -> float:
@@ -28,18 +25,19 @@ def common_way(moving: float, total: float, squares: float, of_mean: float, of_s
     return of_mean * mean + of_spread * (sqrt(variance) if variance > 0.0 else 0.0)
 
 
+@Kernel
 def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
     """Whether a body with velocities u (n, d) goes further than its reach (n,) in a time h, or its way is NaN."""
-    return not (h * np.sqrt(squares(u)) <= reach).all()
+    raise NotImplementedError
 
 
+@Kernel
 def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool:
     """Whether radius + reach + the way of each body from `before` to q, less the mean way, is at most its room."""
-    way = q - before
-    strayed = np.sqrt(squares(way - way.mean(axis=0)))
-    return bool((radii + reach + strayed <= room).all())
+    raise NotImplementedError
 
 
+@Kernel
 def near_planes(
     x: Array, radii: Array, reach: Array, unit: Array, offset: Array, chunks: int
 ) -> tuple[Integers, Array, Array]:
@@ -48,7 +46,4 @@ def near_planes(
     pairs (2, m) are the numbers of a ball and -1 - k, in order; radii and reach have one entry for each ball, or one
     for all. Coordinates along a plane do not count, even if they are NaN.
     """
-    distance = np.where(unit == 0.0, 0.0, x[:, None] * unit).sum(axis=2) - offset
-    body, plane = np.nonzero(~(distance > (reach + radii)[:, None]))
-    gap = distance[body, plane] - np.broadcast_to(radii, len(x))[body]
-    return np.stack([body, -1 - plane]), -unit[plane], gap
+    raise NotImplementedError

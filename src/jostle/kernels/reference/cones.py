@@ -16,14 +16,15 @@ one gives a convergent iteration.
 from __future__ import annotations
 
 from math import inf, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, Shorts
+from jostle.kernels.interface import Kernel
 from jostle.kernels.reference.dense import ROUND_OFF, TINY
 from jostle.kernels.reference.residuals import Answer, ratios
-from jostle.kernels.reference.sweeps import Laws, Stop, accelerated_sweeps, from_csr
+from jostle.kernels.reference.sweeps import Stop
 
 INNER = 12
 """Largest number of local iterations of a block whose local matrix has no closed formula."""
@@ -83,12 +84,6 @@ def nearest_in_cones(wanted: Array, axis: Array, mu: Array, rolling: Array, scal
     return _put_together(np.maximum(found, 0.0), tangent, spin, axis, mu, rolling)
 
 
-def coulomb_step(wanted: Array, axis: Array, mu: Array, rolling: Array) -> Array:
-    """Multipliers by Coulomb's law: the normal part is not negative, and bounds the others, which do not move it."""
-    normal, tangent, spin = parts(wanted, axis)
-    return _put_together(np.maximum(normal, 0.0), tangent, spin, axis, mu, rolling)
-
-
 def divided(s: Array, axis: Array, scale: Array) -> Array:
     """(b, e) slacks divided by the matrices W_n n n^T + W_t (1 - n n^T) + W_r."""
     (normal, tangent, spin), (W_n, W_t, W_r) = parts(s, axis), scale.T
@@ -136,19 +131,6 @@ def sizes_of_blocks(vectors: Array, axis: Array, scale: Array) -> Array:
     )
 
 
-def block_step(y: Array, s: Array, blocks: Blocks, k: int, inner: int = INNER) -> Array:
-    """The multiplier that solves the law of block k alone, whose slack is s for the multiplier y."""
-    axis, mu, rolling, local, scale = (array[k : k + 1] for array in blocks[:5])
-    q = y
-    for _ in range(inner):
-        before, wanted = q, (q - divided((s + local[0] @ (q - y))[None], axis, scale)[0])[None]
-        law = coulomb_step(wanted, axis, mu, rolling)
-        q = (law if blocks.coulomb else nearest_in_cones(wanted, axis, mu, rolling, scale))[0]
-        if np.abs(q - before).sum() <= SETTLED * np.abs(q).sum():
-            break
-    return q
-
-
 def laws_of_blocks(
     s: Array, p: Array, axis: Array, mu: Array, rolling: Array, coulomb: bool, noise: Array | float = 0.0
 ) -> tuple[Array, Array]:
@@ -179,33 +161,12 @@ def natural_map(s: Array, p: Array, axis: Array, mu: Array, rolling: Array, scal
     return sizes_of_blocks(p - nearest, axis, scale)
 
 
-def cone_sweeps(
-    A: Any, s0: Array, p: Array, blocks: Blocks, stop: Stop, inner: int = INNER
-) -> tuple[Array, Array, int]:
-    """`accelerated_sweeps` over blocks and the rows after them, in coordinates where the metric is Euclidean."""
-    b, e = blocks.local.shape[:2]
-
-    def step(k: int, y: Array, s: Array) -> Array:
-        if k < b:
-            return block_step(y, s, blocks, k, inner)
-        return y - s if blocks.free[k - b] else np.maximum(0.0, y - s)
-
-    def test(s: Array, p: Array) -> tuple[Array, float]:
-        on_blocks = s[: b * e].reshape(b, e), p[: b * e].reshape(b, e)
-        margin, product = laws_of_blocks(*on_blocks, *blocks[:3], blocks.coulomb, blocks.noise)
-        others = s[b * e :]
-        margin = np.append(margin, np.where(blocks.free, -np.abs(others), others))
-        return margin, float(product.sum() + np.abs(p[b * e :]) @ np.abs(others))
-
-    rows = [slice(k, k + e) for k in range(0, b * e, e)] + [slice(k, k + 1) for k in range(b * e, len(s0))]
-    return accelerated_sweeps(A, s0, p, stop, Laws(rows, step, test, blocks.coulomb))
-
-
+@Kernel
 def sweep_cones(
     data: Array, indices: Shorts, indptr: Shorts, n: int, s0: Array, start: Array, blocks: Blocks, stop: Stop
 ) -> tuple[Array, Array, int]:
     """`cone_sweeps` over rows in CSR form with n columns, from the multipliers `start`."""
-    return cone_sweeps(from_csr(data, indices, indptr, n), s0, start, blocks, stop)
+    raise NotImplementedError
 
 
 class GripRows(NamedTuple):
@@ -241,24 +202,16 @@ def _ends(rows: GripRows, values: Array) -> tuple[Array, Array]:
     return values[rows.i], np.where((rows.j >= 0)[:, None], values[np.maximum(rows.j, 0)], 0.0)
 
 
+@Kernel
 def rates_grips(rows: GripRows, v: Array, height: int, chunks: int) -> Array:
     """(m, height) the blocks of G v, for the velocities and spins v (bodies, d + s)."""
-    (one, other), n, d = _ends(rows, v), rows.normal, rows.normal.shape[1]
-    spin, slip = rows.arms[:, :1] * one[:, d:] + rows.arms[:, 1:] * other[:, d:], other[:, :d] - one[:, :d]
-    slip = slip + spin * n[:, ::-1] * np.asarray([1.0, -1.0], like=n) if d == 2 else slip - np.cross(spin, n)
-    return slip if height == d else np.concatenate([slip, other[:, d:] - one[:, d:]], axis=1)
+    raise NotImplementedError
 
 
+@Kernel
 def adjoint_grips(rows: GripRows, p: Array, bodies: int, chunks: int) -> Array:
     """(bodies, d + s) the impulses and moments G^T p of p (m, height)."""
-    i, j, n, arms = rows
-    d, moving = n.shape[1], j >= 0
-    push, rest = p[:, :d], p[:, d:] if p.shape[1] > d else 0.0
-    moment = (push[:, :1] * n[:, 1:] - push[:, 1:] * n[:, :1]) if d == 2 else np.cross(push, n)
-    one = np.concatenate([-push, arms[:, :1] * moment - rest], axis=1)
-    other = np.concatenate([push, arms[:, 1:] * moment + rest], axis=1)[moving]
-    sums = [np.bincount(i, a, bodies) + np.bincount(j[moving], b, bodies) for a, b in zip(one.T, other.T, strict=True)]
-    return np.stack(sums, axis=1)
+    raise NotImplementedError
 
 
 def sizes_grips(rows: GripRows, values: Array, power: int, height: int) -> Array:
@@ -281,6 +234,7 @@ def metrics_of_grips(rows: GripRows, inverse: Array) -> Array:
     return np.stack([W_n, W_n + one[:, 1] * rows.arms[:, 0] ** 2 + other[:, 1] * rows.arms[:, 1] ** 2], axis=1)
 
 
+@Kernel
 def whitened_grips(
     rows: GripRows, mu: Array, inverse: Array, w: Array, c: Array, c_noise: Array, guess: Array, chunks: int
 ) -> tuple[Array, Array, Array]:
@@ -288,11 +242,10 @@ def whitened_grips(
 
     c, its round-off and the guess have shape (m, d); inverse (bodies, 2) are the inverse masses and inertias.
     """
-    scale, d = metrics_of_grips(rows, inverse), rows.normal.shape[1]
-    noise = lengths(c_noise + ROUND_OFF * (np.abs(c) + sizes_grips(rows, np.abs(w), 1, d)))
-    return scale, noise, nearest_in_cones(guess, rows.normal, mu, 0.0 * mu, scale[:, [0, 1, 0]])
+    raise NotImplementedError
 
 
+@Kernel
 def residual_grips(
     rows: GripRows, mu: Array, coulomb: bool, answer: Answer, chunks: int
 ) -> tuple[float, float, float, float]:
@@ -301,20 +254,7 @@ def residual_grips(
     c, its round-off, the lengths and p have shape (m, d), the others (bodies, d + s); the coordinates of a velocity
     have the same mass, and those of a spin the same inertia.
     """
-    c, c_noise, length, w, mass, u, p = answer
-    if not (np.isfinite(u).all() and np.isfinite(p).all()):
-        return np.inf, np.inf, np.inf, np.inf
-    d, none = c.shape[1], c[:0, 0]
-    slack = c + rates_grips(rows, u, d, chunks)
-    noise = c_noise + ROUND_OFF * (np.abs(c) + sizes_grips(rows, np.abs(u) + np.abs(w), 1, d))
-    scale = metrics_of_grips(rows, 1.0 / mass[:, [0, d]])[:, [0, 1, 0]]
-    pushes = (np.abs(p) * np.sqrt(sizes_grips(rows, 1.0 / mass, 2, d))).sum()
-    gap = mass * (u - w) - adjoint_grips(rows, p, len(w), chunks)
-    rounding = ROUND_OFF * (np.sqrt((mass * (np.abs(u) + np.abs(w)) ** 2).sum()) + pushes)
-    distance, lack = np.sqrt((mass * (u - w) ** 2).sum()), np.sqrt((gap**2 / mass).sum()) - rounding
-    cones = rows.normal, mu, 0.0 * mu, scale, coulomb
-    others = none, none, none, none, none > 0.0
-    return residual_of_cones(slack, noise, p, length[:, 0], *cones, others, float(lack), float(distance))
+    raise NotImplementedError
 
 
 def residual_of_cones(
@@ -351,14 +291,7 @@ def natural_over(square: float, distance: float) -> float:
     return sqrt(square) / distance if distance > 0.0 else (0.0 if square == 0.0 else inf)
 
 
-def grips_to_dense(rows: GripRows, bodies: int) -> Array:
-    """The rows as an (m d, bodies (d + s)) array G; the coordinates of a body are its velocity and its spin."""
-    d = rows.normal.shape[1]
-    width = 3 if d == 2 else 6
-    basis = np.eye(bodies * width).reshape(-1, bodies, width)
-    return np.stack([rates_grips(rows, v, d, 1).ravel() for v in basis], axis=1)
-
-
+@Kernel
 def sweep_grips(
     grip: Grip, inverse: Array, s0: Array, start: Array, coulomb: bool, stop: Stop, chunks: int,
     places: Array | None,
@@ -369,16 +302,4 @@ def sweep_grips(
     contact. An implementation may take the contacts in an order of its own, which may depend on the places (bodies, d)
     of the bodies, if known; `chunks` threads share the work.
     """
-    (m, d), unit = grip.normal.shape, np.sqrt(grip.scale[:, 0])
-    masses = inverse.repeat([d, 1 if d == 2 else 3], axis=1).ravel()
-    by_row = unit.repeat(d)
-    A = grips_to_dense(GripRows(*grip[:4]), len(inverse)) * np.sqrt(masses) / by_row[:, None]
-    flat = np.eye(d) - grip.normal[:, :, None] * grip.normal[:, None, :]
-    ratio = grip.scale[:, 1] / grip.scale[:, 0]
-    local = np.eye(d) + (ratio - 1.0)[:, None, None] * flat
-    scale, nothing = np.stack([np.ones(m), ratio, np.ones(m)], axis=1), np.zeros(m)
-    free = np.zeros(0, dtype=bool)
-    blocks = Blocks(grip.normal, grip.mu, nothing, local, scale, coulomb, grip.noise / unit, free)
-    allowed = stop._replace(violation=(stop.violation / unit).repeat(d))
-    _, p, iterations = cone_sweeps(A, s0.ravel() / by_row, start.ravel() * by_row, blocks, allowed)
-    return (p / by_row).reshape(m, d), iterations
+    raise NotImplementedError

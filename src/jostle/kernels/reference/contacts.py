@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from jostle._tools.arrays import Array, Integers
-from jostle.kernels.reference.dense import ROUND_OFF
+from jostle.kernels.interface import Kernel
 
 
 class ContactRows(NamedTuple):
@@ -18,37 +16,37 @@ class ContactRows(NamedTuple):
     normal: Array
 
 
+@Kernel
 def pairs_to_dense(rows: ContactRows, bodies: int) -> Array:
     """The rows as an (m, bodies * d) array G."""
-    i, j, normal = rows
-    (m, d), axes = normal.shape, np.arange(normal.shape[1])
-    dense = np.zeros((m, bodies * d))
-    row, moving = np.arange(m)[:, None], j >= 0
-    dense[row, i[:, None] * d + axes] -= normal
-    dense[row[moving], j[moving, None] * d + axes] += normal[moving]
-    return dense
+    raise NotImplementedError
 
 
+@Kernel
 def rates(rows: ContactRows, v: Array, chunks: int) -> Array:
     """(G v)_c, v of shape (bodies, d)."""
-    return np.asarray(pairs_to_dense(rows, len(v)) @ v.ravel())
+    raise NotImplementedError
 
 
+@Kernel
 def magnitude(rows: ContactRows, v: Array, chunks: int) -> Array:
     """(|G| |v|)_c, v of shape (bodies, d)."""
-    return np.asarray(np.abs(pairs_to_dense(rows, len(v))) @ np.abs(v.ravel()))
+    raise NotImplementedError
 
 
+@Kernel
 def adjoint(rows: ContactRows, p: Array, bodies: int, chunks: int) -> Array:
     """G^T p, of shape (bodies, d), computed by `chunks` threads."""
-    return np.asarray((p @ pairs_to_dense(rows, bodies)).reshape(bodies, -1))
+    raise NotImplementedError
 
 
+@Kernel
 def norms(rows: ContactRows, inverse: Array, chunks: int) -> Array:
     """|G_c| in the dual norm: sqrt(G_c M^-1 G_c^T), inverse (bodies, d) the diagonal of M^-1."""
-    return np.asarray(np.sqrt(pairs_to_dense(rows, len(inverse)) ** 2 @ inverse.ravel()))
+    raise NotImplementedError
 
 
+@Kernel
 def whitened(
     rows: ContactRows, inverse: Array, w: Array, c: Array, c_noise: Array, slack: Array, chunks: int
 ) -> tuple[Array, Array, Array]:
@@ -56,15 +54,13 @@ def whitened(
 
     Rows of length zero stay as they are: their unit is zero, but s0 and noise are not divided.
     """
-    unit, size = norms(rows, inverse, chunks), magnitude(rows, w, chunks)
-    by = np.where(unit > 0.0, unit, 1.0)
-    return unit, slack / by, (c_noise + ROUND_OFF * (np.abs(c) + size)) / by
+    raise NotImplementedError
 
 
+@Kernel
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float, chunks: int) -> Array:
     """The value of each wanted pair (m, 2), where pairs[c] has values[c]; `otherwise` for one that is not there.
 
     Computed by `chunks` threads.
     """
-    known = {tuple(pair): value for pair, value in zip(pairs.tolist(), values, strict=True)}
-    return np.array([known.get(tuple(pair), otherwise) for pair in wanted.tolist()])
+    raise NotImplementedError

@@ -2,7 +2,7 @@
 
     min 1/2 |u - w|_M^2  subject to  s = c + G u >= 0,      M (u - w) = G^T p,   0 <= p  ⟂  s >= 0
 
-`residual_dense` is the definition. `add_row` and `add_coordinate` are the same formulas for one row and one coordinate,
+`add_row` and `add_coordinate` are the formulas for one row and one coordinate,
 from which compiled loops and plain Python (`kernels.one_row`) add them up.
 """
 
@@ -11,11 +11,10 @@ from __future__ import annotations
 from math import inf, isfinite, sqrt
 from typing import NamedTuple
 
-import numpy as np
-
 from jostle._tools.arrays import Array
-from jostle.kernels.reference.contacts import ContactRows, pairs_to_dense
-from jostle.kernels.reference.dense import ROUND_OFF, TINY, UNFINISHED, project_dense
+from jostle.kernels.interface import Kernel
+from jostle.kernels.reference.contacts import ContactRows
+from jostle.kernels.reference.dense import ROUND_OFF, TINY
 
 
 class Answer(NamedTuple):
@@ -32,6 +31,7 @@ class Answer(NamedTuple):
     p: Array
 
 
+@Kernel
 def residual_dense(G: Array, answer: Answer) -> tuple[float, float, float]:
     """(primal, dual, complementarity) of an answer: how far it is from the optimality conditions.
 
@@ -39,38 +39,21 @@ def residual_dense(G: Array, answer: Answer) -> tuple[float, float, float]:
     length, or if that is 0 over |G_i| |u - w|; |M (u - w) - G^T p|, less its round-off, and the largest -p_i |G_i|,
     over |u - w|; and sum p |s| over |u - w|^2. Infinite if something is not finite.
     """
-    c, c_noise, length, w, mass, u, p = answer
-    if not (np.isfinite(u).all() and np.isfinite(p).all()):
-        return np.inf, np.inf, np.inf
-    s, terms = c + G @ u, np.abs(c) + np.abs(G) @ (np.abs(u) + np.abs(w))
-    s[np.abs(s) <= c_noise + ROUND_OFF * terms] = 0.0
-    unit, violation = np.sqrt((G**2 / mass).sum(axis=1)), np.maximum(-s, 0.0)
-    distance = np.sqrt((mass * (u - w) ** 2).sum())
-    known = length > 0.0
-    relative = (violation[known] / length[known]).max(initial=0.0)
-    in_units = (violation[~known] / np.maximum(unit[~known], TINY)).max(initial=0.0)
-    gap = mass * (u - w) - G.T @ p
-    rounding = ROUND_OFF * (np.sqrt((mass * (np.abs(u) + np.abs(w)) ** 2).sum()) + np.abs(p) @ unit)
-    stationarity = np.sqrt((gap**2 / mass).sum()) - rounding
-    negative = (-p * unit).max(initial=0.0)
-    return ratios(relative, in_units, stationarity, negative, float(np.abs(p) @ np.abs(s)), distance)
+    raise NotImplementedError
 
 
+@Kernel
 def residual_pairs(rows: ContactRows, answer: Answer, chunks: int) -> tuple[float, float, float]:
     """`residual_dense` of contacts; w, mass and u of shape (bodies, d); computed by `chunks` threads."""
-    w, mass, u = (vector.ravel() for vector in (answer.w, answer.mass, answer.u))
-    return residual_dense(pairs_to_dense(rows, len(answer.w)), answer._replace(w=w, mass=mass, u=u))
+    raise NotImplementedError
 
 
+@Kernel
 def project_few(
     G: Array, rows: tuple[Array, Array, Array], w: Array, mass: Array, root: Array, tol: float, max_iterations: int
 ) -> tuple[Array, Array, int, int, tuple[float, float, float]]:
     """`project_dense` of w on few rows, and the residuals of its answer; rows are c, its round-off and the lengths."""
-    c, c_noise, length = rows
-    u, p, status, iterations = project_dense(G, c, w, root, ROUND_OFF, c_noise, tol * length, max_iterations)
-    if not (c + G @ w > -inf).all():  # the round-off of an infinite slack is infinite, too
-        status = UNFINISHED
-    return u, p, status, iterations, residual_dense(G, Answer(c, c_noise, length, w, mass, u, p))
+    raise NotImplementedError
 
 
 def add_row(

@@ -29,6 +29,13 @@ class Camera {
     this.pan(...(left ? [-right / 2, 0] : [0, top / 2]));
   }
 
+  // Look along x, along y from the front, or along z from above, at the whole box.
+  look(axis) {
+    this.reset();
+    [this.turn, this.rise] = [[Math.PI / 2, 0], [0, 0], [0, Math.PI / 2]][axis];
+    this.whole = this.extent();
+  }
+
   resize(width, height) {
     [this.width, this.height] = [width, height];
   }

@@ -37,9 +37,9 @@ function isInside(x, y, rings) {
 const largest = (values) => values.reduce((most, value) => (Math.abs(value) > most ? Math.abs(value) : most), 0);
 const kineticEnergy = ({ u }, mass) => mass.reduce((sum, m, i) => sum + 0.5 * m * norm(u, i) ** 2, 0);
 
-// chosen(): the number of the curve, -1 for none; goTo(k): show a frame.
-function curveUnder($, stage, source, chosen, goTo) {
-  const curves = curvesOf(source), known = new Map(), canvas = $("plot"); // known: {t, values} of each frame that was read
+// chosen(): the number of the curve, -1 for none; goTo(k): show a frame; own: the curve of what is selected.
+function curveUnder($, stage, source, chosen, goTo, own) {
+  const curves = [...curvesOf(source), own], known = new Map(), canvas = $("plot"); // known: {t, values} of each frame that was read
   let now = 0, reading = false, ended = false;
 
   const has = (k) => known.get(k)?.t === source.times[k];
@@ -122,6 +122,14 @@ function curveUnder($, stage, source, chosen, goTo) {
       if (chosen() < 0) return;
       add(k, frame);
       draw();
+    },
+    // The curve of what is selected shows something else from now on.
+    renew() {
+      if (curves[chosen()] !== own) return;
+      known.clear();
+      if (stage.saved) add(source.times.indexOf(stage.saved.t), stage.saved);
+      draw();
+      return read();
     },
     end() { ended = true; },
   };

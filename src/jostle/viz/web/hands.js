@@ -24,7 +24,7 @@ function hands(view, stage, click) {
   });
   view.addEventListener("pointerup", (event) => {
     held.delete(event.pointerId);
-    if (moved <= NEAR && held.size === 0 && event.button === 0) click(...onView(event));
+    if (moved <= NEAR && held.size === 0 && event.button === 0) click(...onView(event), event.shiftKey);
   });
   view.addEventListener("pointercancel", (event) => held.delete(event.pointerId));
   view.addEventListener("contextmenu", (event) => event.preventDefault());

@@ -1,4 +1,4 @@
-// Saves the picture as a PNG file, with the title, the time, the scale bar, the legend and the curve.
+// Saves the picture as a PNG file, with the title, the time, the scale bar, the legend and the curve; and films.
 
 const BAND = 40; // pixels: height of the lines of words above and below the picture
 
@@ -25,13 +25,25 @@ function savePicture($, stage, source) {
   pen.fillRect(16, below - 1, long, 2);
   write($("ruler").dataset.label, 24 + long, below);
   drawLegend(pen, $, stage, width - 16, below, write);
-  photo.toBlob((blob) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = `${source.about.title} t=${short(stage.saved.t)}.png`.replace(/[\\/:*?"<>|]/g, "_");
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
+  photo.toBlob((blob) => download(blob, `${source.about.title} t=${short(stage.saved.t)}.png`));
+}
+
+function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name.replace(/[\\/:*?"<>|]/g, "_");
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// Records the picture until stop() of what it returns, and saves the film; null where the browser cannot record.
+function recordFilm(stage, source) {
+  if (!window.MediaRecorder || !stage.canvas.captureStream) return null;
+  const parts = [], recorder = new MediaRecorder(stage.canvas.captureStream(30), { videoBitsPerSecond: 8e6 });
+  recorder.ondataavailable = ({ data }) => parts.push(data);
+  recorder.onstop = () => download(new Blob(parts, { type: recorder.mimeType }), `${source.about.title}.${recorder.mimeType.includes("mp4") ? "mp4" : "webm"}`);
+  recorder.start();
+  return recorder;
 }
 
 // The colours and their names, from right to left; end: the right end.

@@ -1,14 +1,15 @@
 // The selected body or contact, and the values that the panel shows for it.
 
-function bodyPicker($, stage, source, tellAloud) {
+function bodyPicker($, stage, source, tellAloud, changed) {
   let picked = null, contact = null, anchor = null; // the selection, and the body whose contacts are listed
+  let measured = null; // the body whose distance to the selected one is shown
   const row = () => (picked === null || !stage.frame ? -1 : stage.frame.number.indexOf(picked));
   const contactRow = () => (contact === null ? -1 : rowOfContact(stage.frame, contact));
 
   function pick(number) {
     const bars = contact !== null;
     picked = number === null || !(number >= 0 && number < source.about.n) ? null : Math.floor(number);
-    [contact, anchor] = [null, picked];
+    [contact, anchor, measured] = [null, picked, null];
     choose(bars);
   }
 
@@ -20,6 +21,7 @@ function bodyPicker($, stage, source, tellAloud) {
   function choose(bars) {
     $("body").value = anchor ?? "";
     tell();
+    changed();
     stage.barsAreOld ||= bars;
     stage.repaint();
   }
@@ -32,10 +34,18 @@ function bodyPicker($, stage, source, tellAloud) {
     $("picked-name").textContent = contact ? `Contact of ${one} and ${other}` : one[0].toUpperCase() + one.slice(1);
     let facts = [["", contact ? "no force at this time" : "absent at this time"]];
     if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.saved, source.about, i);
+    const j = i < 0 || contact || measured === null ? -1 : stage.frame.number.indexOf(measured);
+    if (j >= 0) facts = [...distanceFacts(source, stage.saved, i, j, measured), ...facts];
     tellFacts($, facts);
   }
 
-  function click(x, y) {
+  // With `more`, the distance of the body to the selected one is shown.
+  function click(x, y, more) {
+    const aside = more && picked !== null ? bodyAt(stage, x, y) : -1;
+    if (aside >= 0) {
+      measured = stage.frame.number[aside];
+      return tell();
+    }
     const c = $("forces").checked ? contactAt(stage, x, y) : -1, i = c < 0 ? bodyAt(stage, x, y) : -1;
     if (c >= 0) {
       anchor = null;
@@ -74,6 +84,8 @@ function bodyPicker($, stage, source, tellAloud) {
     get picked() { return picked; },
     get contact() { return contact; },
     values: ({ recipe }) => valuesOf(recipe, stage.frame, source.about),
+    selected: () => (picked === null ? null : nameOf(source, picked)),
+    value: ({ recipe }, frame) => valuesOf(recipe, frame.load ? frame : addLoads(frame), source.about)[frame.number.indexOf(picked)] ?? NaN,
     place(number) {
       const i = stage.frame.number.indexOf(number);
       return stage.frame.q.subarray(3 * i, 3 * i + 3);

@@ -1,6 +1,6 @@
 // The selected cell, and the values that the panel shows for it.
 
-function cellPicker($, stage, source, tellAloud) {
+function cellPicker($, stage, source, tellAloud, changed) {
   let picked = null;
   const { shape: [nx, ny], h, lower, scalars, velocity } = source.about.grid;
 
@@ -12,6 +12,7 @@ function cellPicker($, stage, source, tellAloud) {
   function pick(cell) {
     picked = cell;
     tell();
+    changed();
     if (stage.frame) stage.loadSides();
     stage.repaint();
   }
@@ -64,6 +65,8 @@ function cellPicker($, stage, source, tellAloud) {
     words: () => `A density on ${nx} by ${ny} cells`,
     cell: () => picked,
     get picked() { return picked; },
+    selected: () => (picked === null ? null : `cell ${picked % nx}, ${Math.floor(picked / nx)}`),
+    value: ({ recipe: { name } }, frame) => (picked === null ? NaN : cellValues(name, frame, source.about.grid)[picked]),
     values: ({ recipe: { name } }) => cellValues(name, stage.frame, source.about.grid),
     place: centre,
     row: () => -1,

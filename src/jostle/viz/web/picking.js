@@ -78,6 +78,16 @@ function bodyFacts(frame, about, i) {
   ];
 }
 
+// The distance of two bodies between their centres and between their surfaces, to the nearest image of a periodic cell.
+function distanceFacts(source, { q, radius }, i, j, number) {
+  const { period } = source.about, apart = [0, 1, 2].map((a) => {
+    const way = q[3 * j + a] - q[3 * i + a];
+    return period[a] ? way - Math.round(way / period[a]) * period[a] : way;
+  });
+  const length = Math.hypot(...apart), to = nameOf(source, number);
+  return [[`distance to ${to}`, short(length)], [`gap to ${to}`, short(length - radius[i] - radius[j])]];
+}
+
 function contactFacts(stage, about, c) {
   const { saved: frame } = stage, { force, first } = frame.contacts, way = new Float32Array(3), i = first[c];
   stage.apart(c, way, frame);

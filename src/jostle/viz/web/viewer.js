@@ -12,16 +12,24 @@ const nice = (x) => [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(x))
 // root: the document, or the shadow root of an element that contains the markup.
 function mount(root, source) {
   const $ = (id) => root.getElementById(id), night = matchMedia("(prefers-color-scheme: dark)");
-  const quantity = () => source.about.quantities[$("colour").selectedIndex];
+  const ranges = {}; // the ends of colour scales that the user has chosen, by the name of the quantity
+  const quantity = () => {
+    const one = source.about.quantities[$("colour").selectedIndex], [low, high] = ranges[one.name] ?? one.range;
+    return { ...one, range: [low, high], beyond: high < one.range[1] || (one.beyond && high === one.range[1]) };
+  };
   const [Kind, picker] = source.about.grid ? [FieldStage, cellPicker] : [Stage, bodyPicker];
   const stage = new Kind($("view"), source, {
     colour: quantity, forces: () => $("forces").checked, body: () => subject.row(), contact: () => subject.contactRow(),
     cell: () => subject.cell(),
   });
-  const subject = picker($, stage, source, tellAloud);
-  const curve = curveUnder($, stage, source, () => $("curve").selectedIndex - 1, (k) => { play(false); follow(false); show(k); });
+  const subject = picker($, stage, source, tellAloud, () => curve.renew());
+  const own = {
+    get label() { return `${quantity().label} of ${subject.selected() ?? "the selection"}`; }, of: (frame) => subject.value(quantity(), frame),
+  };
+  const curve = curveUnder($, stage, source, () => $("curve").selectedIndex - 1, (k) => { play(false); follow(false); show(k); }, own);
   let shown = -1, wanted = 0, loading = false, played = null;
   let part = 0, wantedPart = 0, pair = {}; // between two frames: the elapsed part of the time, and the frames
+  let film = null; // the recorder of a film
   let drawn = null; // the frame to draw, before it is cut
   const trail = trailsOf(source), recent = new Map(); // recent: the two frames that were used last
 
@@ -105,6 +113,8 @@ function mount(root, source) {
     $("scale-name").textContent = label;
     [$("scale-low").textContent, $("scale-high").textContent] = [short(low), most];
     $("amounts").hidden = categories.length > 0;
+    $("low").parentElement.hidden = categories.length > 0;
+    for (const [k, id] of ["low", "high"].entries()) if (root.activeElement !== $(id)) $(id).value = short(quantity().range[k]);
     const { names } = stage.palette, named = categories.map((name, k) => [name, names[k % names.length]]);
     $("categories").replaceChildren(...(categories.length ? named : stage.marks()).map(([name, colour]) => {
       const item = element("li", name);
@@ -125,6 +135,7 @@ function mount(root, source) {
     played = on ? { since: now, from, speed: Number($("speed").value) } : null;
     $("play").textContent = on ? "Pause" : "Play";
     $("picked").setAttribute("aria-live", on ? "off" : "polite");
+    if (film && !on) [film, $("film").textContent] = [film.stop(), "Save film"];
     if (on) requestAnimationFrame(tick);
     else if (wantedPart) show(wanted); // a saved frame
   }
@@ -267,7 +278,7 @@ function mount(root, source) {
     "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(0.8), 0: showWhole,
     i: () => $("smooth").click(), o: () => $("loop").click(), f: () => $("forces").click(), l: () => $("light").click(), v: subject.goTo,
     x: () => $("grid").click(), g: () => select($("curve"), 1, true), G: () => select($("curve"), -1, true),
-    r: () => $("trails").click(), z: () => moveCut(5), Z: () => moveCut(-5), S: photo, c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
+    1: () => lookFrom(0), 2: () => lookFrom(1), 3: () => lookFrom(2), r: () => $("trails").click(), z: () => moveCut(5), Z: () => moveCut(-5), S: photo, c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
     "[": () => select($("speed"), -1), "]": () => select($("speed"), 1),
     n: () => subject.next(1), p: () => subject.next(-1), N: () => subject.nextOther(1), P: () => subject.nextOther(-1),
     t: changeTheme,
@@ -278,7 +289,10 @@ function mount(root, source) {
   $("frame").addEventListener("input", (event) => { play(false); follow(false); show(Number(event.target.value)); });
   $("follow").addEventListener("change", (event) => follow(event.target.checked));
   $("speed").addEventListener("change", () => played && play(true));
-  $("colour").addEventListener("change", () => { tellScale(); stage.load(); });
+  $("colour").addEventListener("change", () => { tellScale(); stage.load(); curve.renew(); });
+  for (const id of ["low", "high"]) $(id).addEventListener("change", chooseRange);
+  $("side").addEventListener("change", () => lookFrom($("side").selectedIndex - 1));
+  $("film").addEventListener("click", saveFilm);
   const switched = (id, words, act = () => {}) => $(id).addEventListener("change", ({ target: { checked } }) => {
     tellAloud(words[checked ? 0 : 1]);
     act();
@@ -310,6 +324,39 @@ function mount(root, source) {
     tellAloud($("place").getAttribute("aria-valuetext"));
   }
 
+  // The ends of the colour scale; an empty field takes the usual end back.
+  function chooseRange() {
+    const { name, range } = source.about.quantities[$("colour").selectedIndex];
+    ranges[name] = ["low", "high"].map((id, k) => ($(id).value === "" ? range[k] : Number($(id).value)));
+    if (ranges[name][0] >= ranges[name][1]) {
+      delete ranges[name];
+      tellAloud("the lower end must be below the upper end");
+    }
+    tellScale();
+    stage.load();
+  }
+
+  function lookFrom(axis) {
+    if (axis < 0 || camera.flat) return;
+    camera.look(axis);
+    $("side").selectedIndex = axis + 1;
+    stage.repaint();
+    tellAloud($("side").selectedOptions[0].text);
+  }
+
+  // A film of the run from its first frame, at the chosen speed, until it ends or pauses.
+  async function saveFilm() {
+    if (film) return play(false);
+    play(false);
+    follow(false);
+    $("loop").checked = false;
+    await show(0);
+    film = recordFilm(stage, source);
+    if (!film) return say("This browser cannot record films; jostle movie saves one.");
+    $("film").textContent = "Stop film";
+    play(true);
+  }
+
   function photo() {
     savePicture($, stage, source);
     tellAloud("picture saved");
@@ -317,6 +364,7 @@ function mount(root, source) {
 
   function chooseCurve() {
     $("plot").hidden = $("curve").selectedIndex < 1;
+    curve.renew();
     if (stage.saved) curve.show(shown, stage.saved, stage.saved.t);
     curve.read();
   }
@@ -362,10 +410,10 @@ function mount(root, source) {
   for (const [on, kind, act] of listened) on.addEventListener(kind, act);
 
   for (const { name, label } of source.about.quantities) $("colour").add(new Option(label, name));
-  for (const label of ["none", ...curve.curves.map((one) => one.label)]) $("curve").add(new Option(label));
+  for (const label of ["none", ...curve.curves.map((one) => (one === own ? "selection" : one.label))]) $("curve").add(new Option(label));
   $("curve").selectedIndex = $("viewer").clientHeight < TALL ? 0 : 1;
   for (const choice of CUTS) $("cut").add(new Option(choice));
-  $("cut").closest("label").hidden = camera.flat;
+  $("cut").closest("label").hidden = $("side").closest("label").hidden = camera.flat;
   $("trails").closest("label").hidden = Boolean(source.about.grid) || 2 * source.about.n > MOST_LINES;
   $("forces").closest("label").hidden = !source.about.contacts;
   $("viewer").classList.toggle("fields", Boolean(source.about.grid));

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
-from typing import Any, TypeGuard, cast
+from typing import Any, Never, TypeGuard, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,12 +25,15 @@ from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
 from jostle._tools.displays import html
 from jostle.bodies import POINTS, Bodies
-from jostle.convex.linear_map import Dense, LinearMap
+from jostle.convex.linear_map import Dense, LinearMap, NormalRows
 from jostle.convex.polyhedron import Cone
 from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
+from jostle.kernels import offers
 from jostle.kernels.parallel import by_rows, chunks_of
 from jostle.kernels.reference.copies import PLACE_ROUND_OFF
+from jostle.pose import Pose
+from jostle.solvers.base import DENSE_KERNELS
 from jostle.solvers.dual_active_set import incompatible
 
 # The numbers by which constraints keep their identity; see `Contacts.pairs` and `Contacts.numbers`.
@@ -67,7 +70,7 @@ def check_bodies(name: str, pairs: Integers, n: int, bodies: Bodies = POINTS) ->
     """Refuse rows of bodies, or of balls of clumps, that do not exist."""
     of_bodies = pairs[pairs[:, 0] >= 0]
     if len(of_bodies) and int(of_bodies.max()) >= n:
-        one, several = (bodies.called, bodies.several) if bodies.clumped is None else ("ball", "balls")
+        one, several = (bodies.called, bodies.several) if bodies.single else ("ball", "balls")
         raise InvalidValue(
             f"{name} has a row for {one} {int(of_bodies.max())}, and there are {n} {several}, 0 to {n - 1}; (-1, k) "
             f"stands for constraint k on the whole configuration"
@@ -126,7 +129,42 @@ def of_bodies(reach: Reach) -> TypeGuard[Array]:
     return getattr(reach, "ndim", 0) > 0
 
 
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
+def map_of_bodies(pairs: Integers, normal: Array, count: int, positions: Array | None) -> LinearMap:
+    """The map G of contacts by pairs (2, m) and normals (m, d); dense if there is one body alone."""
+    if count == 1 and offers(normal, DENSE_KERNELS):
+        return Dense(-normal)
+    return NormalRows(pairs[0], pairs[1], normal, count, positions, known=True)
+
+
+class _Gradients:
+    """`Contacts.G`: where only the normals were given, the map is made when it is first asked for."""
+
+    @overload
+    def __get__(self, contacts: None, kind: type) -> Never: ...
+
+    @overload
+    def __get__(self, contacts: Contacts, kind: type) -> LinearMap: ...
+
+    def __get__(self, contacts: Contacts | None, kind: type) -> LinearMap:
+        if contacts is None:
+            raise AttributeError  # which tells the dataclass that there is no default
+        G: LinearMap | None = contacts.__dict__["G"]
+        if G is None:
+            if contacts.normal is None or contacts.at is None:
+                raise InvalidValue(
+                    "contacts need gradients G, or the normals and the configuration that they belong to"
+                )
+            at, shape = contacts.at, (contacts.part_count, contacts.normal.shape[1])
+            positions = at.reshape(shape) if at.size == shape[0] * shape[1] else None
+            G = map_of_bodies(contacts.pairs.T, contacts.normal, contacts.part_count, positions)
+            contacts.__dict__["G"] = G
+        return G
+
+    def __set__(self, contacts: Contacts, G: LinearMap | None) -> None:
+        contacts.__dict__["G"] = G
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Contacts:
     """The gaps of a set at one configuration, and their gradients.
 
@@ -137,8 +175,9 @@ class Contacts:
     ----------
     gap : array, shape (m,)
         Gaps g_i(t, q).
-    G : LinearMap, shape (m, N)
-        Gradients dg/dq.
+    G : LinearMap, shape (m, N), optional
+        Gradients dg/dq. None: all rows are contacts of bodies with these normals, and the map is made when it is first
+        asked for.
     pairs : array of int, shape (m, 2)
         Who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k on the whole
         configuration. The same pair keeps its numbers from step to step.
@@ -157,12 +196,17 @@ class Contacts:
         The configuration: without a length, its size says how large the round-off of a gap is. None: not known.
     bending : callable () -> array, optional
         Returns `bend`, which few need, with NaN for rows whose bend is not known. None: that of no row is known.
-    bodies : int, default 1
-        Number of bodies of the configuration.
+    part_count : int, default 1
+        Number of parts of bodies whose positions are the configuration: that of the bodies, if each is one part.
     equal : array of bool, shape (m,), optional
         Which rows are equalities, g_i = 0. None: all are inequalities.
     gap_at : callable (t, rows) -> array, optional
         Gaps of some rows at another time and the same configuration. None: the set is at rest.
+    normal : array, shape (m, d), optional
+        Unit vectors from the first body to the second, or into the wall, if all rows are contacts of bodies. None: not
+        known.
+    pose : Pose, optional
+        The pose that the contacts belong to. None: that of no bodies, such as in `linearise`.
     known : bool, default False
         True if the numbers in `pairs` are certain to be those of the set, and the lengths to fit the rows; they are
         then not checked in each step.
@@ -176,12 +220,12 @@ class Contacts:
     >>> contacts.cone().slack([[1.0, 0.0], [0.0, 0.0]]).tolist()         # they approach
     [-1.0]
     >>> contacts
-    Contacts(rows: 1, bodies: 2, smallest gap 0)
+    Contacts(rows: 1, parts: 2, smallest gap 0)
     """
 
     gap: Array
-    G: LinearMap
-    pairs: Integers
+    G: _Gradients = _Gradients()
+    pairs: Integers  # type: ignore[misc]  # the descriptor is no default
     _: KW_ONLY
     numbers: int
     length: Any = None
@@ -189,9 +233,11 @@ class Contacts:
     describe: Callable[[int], str] = "constraint {}".format
     at: Array | None = None
     bending: Callable[[], Array] | None = None
-    bodies: int = 1
+    part_count: int = 1
     equal: Booleans | None = None
     gap_at: Callable[[float, Integers], Array] | None = None
+    normal: Array | None = None
+    pose: Pose | None = None
     known: bool = False
 
     def __post_init__(self) -> None:
@@ -220,7 +266,7 @@ class Contacts:
 
     def __repr__(self) -> str:
         smallest = f", smallest gap {lowest(self.gap, np.inf):.3g}" if len(self.gap) else ""
-        return f"Contacts(rows: {len(self.gap)}, bodies: {self.bodies}{smallest})"
+        return f"Contacts(rows: {len(self.gap)}, parts: {self.part_count}{smallest})"
 
     _repr_html_ = html
 
@@ -243,15 +289,99 @@ class Contacts:
     @property
     def normals(self) -> Array:
         """Unit vectors (m, d) from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
+        if self.normal is not None:
+            return self.normal
         contacts = self.G.contacts
         if contacts is not None and (contacts is self.G or len(self.G.others) == 0):
             return contacts.normal
         first = self.pairs[:, 0]
-        d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
-        if odd or self.bodies == 0 or (first < 0).any():
+        d, odd = divmod(self.G.shape[1], max(self.part_count, 1))
+        if odd or self.part_count == 0 or (first < 0).any():
             return place_of(self.gap).zeros((len(self.gap), 0))
         rows = place_of(first).arange(len(first))
-        return -self.G.toarray().reshape(len(first), self.bodies, d)[rows, first]
+        return -self.G.toarray().reshape(len(first), self.part_count, d)[rows, first]
+
+    @property
+    def bodies(self) -> Integers:
+        """(m, 2): `pairs` by the numbers of the bodies, instead of those of their parts."""
+        if self.pose is None or self.pose.bodies.single:
+            return self.pairs
+        owners = self.pose.bodies.owners(np.maximum(self.pairs, 0))
+        return np.where(self.pairs < 0, self.pairs, np.where(self.pairs[:, :1] < 0, self.pairs, owners))
+
+    def arms(self, t: float) -> Array:
+        """The distances from the centres of both parts to the point of contact, half-way in the gap.
+
+        Parameters
+        ----------
+        t : float
+            Time, for radii that grow.
+
+        Returns
+        -------
+        array, shape (m, 2)
+            The distances, zero for a wall.
+        """
+        assert self.pose is not None
+        (i, j), place = self.pairs.T, place_of(self.gap)
+        radii, _ = self.pose.bodies.sizes(t, self.pose.centres.reshape(-1, self.pose.q.shape[-1]))
+        arms, wall = place.zeros((len(i), 2)), j < 0
+        if radii is not None:
+            arms[:, 0], arms[:, 1] = radii[i], np.where(wall, 0.0, radii[np.maximum(j, 0)])
+        arms[~wall] += self.gap[~wall, None] / 2.0  # both touch the same point: angular momentum stays as it is
+        return arms
+
+    def levers(self, t: float) -> tuple[Array, Array]:
+        """The vectors from the centres of mass of both bodies to the point of contact.
+
+        Parameters
+        ----------
+        t : float
+            Time, for radii that grow.
+
+        Returns
+        -------
+        tuple of array, shape (m, d)
+            The vectors, zero for a wall.
+        """
+        assert self.pose is not None
+        (i, j), arms = self.pairs.T, self.arms(t)
+        normal = self.normals.reshape(len(arms), self.pose.q.shape[-1])
+        first, second = arms[:, :1] * normal, -arms[:, 1:] * normal
+        if not self.pose.bodies.single:
+            first, second = first + self.pose.levers[i], self.pose.levers[np.maximum(j, 0)] + second
+        return first, np.where((j < 0)[:, None], 0.0, second)
+
+    def rates(self, w: Array) -> Array:
+        """The rates of the gaps at velocities of bodies, those of walls and radii left out.
+
+        Parameters
+        ----------
+        w : array
+            Velocities of all that moves, as in `State`.
+
+        Returns
+        -------
+        array, shape (m,)
+            G times the velocities of all parts.
+        """
+        return self.G @ (w if self.pose is None else self.pose.velocities(w)).ravel()
+
+    def impulse(self, p: Array) -> Array:
+        """The impulses of the rows on the bodies.
+
+        Parameters
+        ----------
+        p : array, shape (m,)
+            Multipliers of the rows.
+
+        Returns
+        -------
+        array
+            G^T p on the velocities w, in their shape.
+        """
+        on_parts = self.G.adjoint(p)
+        return on_parts if self.pose is None else self.pose.impulse(on_parts)
 
     def velocities(self, h: float) -> Rows:
         """The admissible velocities K_h = {u : g / h + G u >= 0} of a step.
@@ -350,9 +480,10 @@ class Contacts:
         Contacts
             The contacts of these rows.
         """
+        normal = None if self.normal is None else self.normal[rows]
         return Contacts(
             self.gap[rows],
-            self.G.rows(rows),
+            None if vars(self)["G"] is None else self.G.rows(rows),
             self.pairs[rows],
             numbers=self.numbers,
             length=self.length[rows],
@@ -360,9 +491,11 @@ class Contacts:
             describe=lambda row: self.describe(int(rows[row])),
             at=self.at,
             bending=None if self.bending is None else partial(_some, self.bending, rows),
-            bodies=self.bodies,
+            part_count=self.part_count,
             equal=some_kinds(self.equal, rows),
             gap_at=None if self.gap_at is None else partial(_some_gaps, self.gap_at, rows),
+            normal=normal,
+            pose=self.pose,
             known=self.known,
         )
 
