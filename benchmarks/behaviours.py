@@ -95,7 +95,9 @@ def walked(scene: Scene, model: Model, h: float = H) -> Paths:
     """The people of a scene, walking by a model until the plan is empty."""
     if isinstance(model, str) and model in JUPEDSIM:
         return walked_by_jupedsim(scene, JUPEDSIM[model])
-    behaviour = {"plain": None, PEDESTRIANS: Pedestrians(), "inhibition": jo.crowds.Inhibition}.get(model, model)
+    behaviour = {"plain": jo.crowds.Plain(), PEDESTRIANS: Pedestrians(), "inhibition": jo.crowds.Inhibition}.get(
+        model, model
+    )
     people = jo.crowds.crowd(scene.groups, room=scene.plan, seed=scene.seed, behaviour=behaviour)
     waiting = people.wish.speeds(len(people.q0)) == 0.0
 
@@ -112,7 +114,7 @@ def walked_by_jupedsim(scene: Scene, name: str) -> Paths:
     import shapely
 
     plan, outlet = scene.plan, 1.0
-    people = jo.crowds.crowd(scene.groups, room=plan, seed=scene.seed)
+    people = jo.crowds.crowd(scene.groups, room=plan, seed=scene.seed, behaviour=jo.crowds.Plain())
     boxes = {}
     for key, ends in plan.exits.items():
         out = outlet * plan.outward[key]

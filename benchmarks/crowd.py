@@ -94,7 +94,7 @@ def worst(frames: list[np.ndarray], walls: np.ndarray) -> tuple[float, float]:
 
 def gathered(n: int, plan: jo.crowds.Plan) -> np.ndarray:
     """(n', 2) where people are after they have gathered before the door."""
-    people = jo.crowds.crowd(n, radius=RADIUS + APART, room=plan, speed=SPEED, seed=n)
+    people = jo.crowds.crowd(n, radius=RADIUS + APART, room=plan, speed=SPEED, seed=n, behaviour=jo.crowds.Plain())
     scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
     q = jo.solve(people, scheme, t=GATHER, h=H, every=GATHER).q[-1]
     q = q[np.isfinite(q).all(axis=1)]
@@ -102,7 +102,7 @@ def gathered(n: int, plan: jo.crowds.Plan) -> np.ndarray:
 
 
 def ours(q0: np.ndarray, plan: jo.crowds.Plan, steps: int) -> Run:
-    people = jo.crowds.crowd(len(q0), radius=RADIUS, room=plan, speed=SPEED, q0=q0)
+    people = jo.crowds.crowd(len(q0), radius=RADIUS, room=plan, speed=SPEED, q0=q0, behaviour=jo.crowds.Plain())
     scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
     cpu, wall = time.process_time(), time.perf_counter()
     jo.solve(people, scheme, t=steps * H, h=H, every=steps)
@@ -187,7 +187,7 @@ def hall(n: int) -> dict[str, float]:
         f"east {a:.0f}": ((side, a), (side, b)) for a, b in along
     }
     plan = jo.crowds.Plan([(0, 0), (side, 0), (side, side), (0, side)], exits=exits)
-    people = jo.crowds.crowd(n, radius=RADIUS, room=plan, speed=SPEED, seed=n)
+    people = jo.crowds.crowd(n, radius=RADIUS, room=plan, speed=SPEED, seed=n, behaviour=jo.crowds.Plain())
     scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
     wall = time.perf_counter()
     sol = jo.solve(people, scheme, t=600.0, h=H, every=1.0, until=plan.empty)

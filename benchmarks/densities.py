@@ -31,7 +31,7 @@ MEASURE = [(2.0, 1.0), (12.0, 1.0), (12.0, 4.5), (2.0, 4.5)]
 def walking(corners: list[tuple[float, float]], n: int, frames: int) -> jo.Solution:
     """People of radius 0.2 who start at random places and walk in random directions."""
     room = jo.crowds.Room(corners, doors=[((0.0, 0.5), (0.0, 1.5))])
-    people = jo.crowds.crowd(n, radius=0.2, room=room, seed=1)
+    people = jo.crowds.crowd(n, room=room, speed=1.0, seed=1, behaviour=jo.crowds.Plain())
     way = np.random.default_rng(1).normal(size=(n, 2))
     around = jo.Sweeping(q0=people.q0, velocity=way, within=people.within)
     return jo.solve(around, jo.Venel(solver=jo.Automatic(tol=1e-4)), t=0.02 * (frames - 1), h=0.02)

@@ -40,7 +40,7 @@ def leave(width: float, T: float | None, seed: int) -> dict[str, float]:
         room=room,
         speed=SPEED,
         seed=seed,
-        behaviour=partial(jo.crowds.Inhibition, T=T) if T else None,
+        behaviour=partial(jo.crowds.Inhibition, T=T) if T else jo.crowds.Plain(),
         start=[(3, 1), (8, 1), (8, 7), (3, 7)],
     )
 

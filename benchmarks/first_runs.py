@@ -24,7 +24,7 @@ PEOPLE = """
 import jostle as jo
 
 room = jo.crowds.Room([(0, 0), (10, 0), (10, 8), (0, 8)], doors=[((10, 3.2), (10, 4.8))])
-jo.solve(jo.crowds.crowd(80, radius=0.25, room=room, speed=1.4), jo.Venel(), t=60.0, h=0.05, until=room.empty)
+jo.solve(jo.crowds.crowd(80, radius=0.25, room=room), jo.Venel(), t=60.0, h=0.05)
 """
 PROGRAMS = {
     "bouncing_ball": [str(EXAMPLES / "bouncing_ball.py")],

@@ -203,7 +203,7 @@ def text(rows: list[dict[str, Any]]) -> str:
 def door(width: float, n: int = 1000, radius: float = 0.25) -> dict[str, Any]:
     """Seconds until nine tenths have left a room of 20 m by 20 m, as people and as a density."""
     room = jo.crowds.Room([(0, 0), (20, 0), (20, 20), (0, 20)], doors=[((20, 10 - width / 2), (20, 10 + width / 2))])
-    people = jo.crowds.crowd(n, room=room, radius=radius, speed=1.4, seed=1)
+    people = jo.crowds.crowd(n, room=room, radius=radius, speed=1.4, seed=1, behaviour=jo.crowds.Plain())
 
     def nearly(state: Any) -> bool:
         here = state.q[np.isfinite(state.q).all(axis=1)]

@@ -1,14 +1,16 @@
 """Speed of small problems: ``python benchmarks/small.py [--quick]``.
 
 Microseconds and Python frames of a step of small runs, beside the same scheme written by hand for one ball (the bound
-of what Python can do); and the cost of one exact projection beside clarabel and osqp, set-up included, in the same run.
-Frames are the calls of Python functions and compiled kernels; unlike times, they do not depend on the machine.
+of what Python can do), and beside pymunk, whose steps are compiled and let bodies overlap; and the cost of one exact
+projection beside clarabel and osqp, set-up included, in the same run. Frames are the calls of Python
+functions and compiled kernels; unlike times, they do not depend on the machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -21,13 +23,13 @@ from jostle.convex.metric import metric
 
 
 def best_of(call: Callable[[], object], seconds: float) -> float:
-    """The shortest time of a call, in seconds, over as many calls as fit into the given time."""
+    """The shortest CPU time of a call, in seconds, over as many calls as fit into the given time."""
     call()
     best, end = np.inf, time.perf_counter() + seconds
     while time.perf_counter() < end:
-        begin = time.perf_counter()
+        begin = time.process_time()
         call()
-        best = min(best, time.perf_counter() - begin)
+        best = min(best, time.process_time() - begin)
     return best
 
 
@@ -127,6 +129,61 @@ def running(seconds: float) -> tuple[dict[str, float], dict[str, float]]:
     return times, calls
 
 
+def in_pymunk() -> dict[str, Callable[[int], None]]:
+    """The runs with discs in pymunk, by their names in `scenes`: functions of a number of steps, from the start."""
+    try:
+        import pymunk
+    except ImportError:
+        return {}
+
+    def scene(q0: Any, radius: float, width: float, mu: float, e: float, v0: Any, lift: bool = False) -> Any:
+        space = pymunk.Space()
+        space.gravity = 0.0, -9.81
+        floor = pymunk.Body(body_type=pymunk.Body.KINEMATIC) if lift else space.static_body
+        walls = [((-1e3, 0.0), (1e3, 0.0), floor), ((0.0, 0.0), (0.0, 1e3), space.static_body)]
+        walls.append(((width, 0.0), (width, 1e3), space.static_body))
+        if lift:
+            space.add(floor)
+        for a, b, body in walls if width else walls[:1]:
+            wall = pymunk.Segment(body, a, b, 0.0)
+            wall.friction, wall.elasticity = 1.0, 1.0  # pymunk multiplies the values of both shapes
+            space.add(wall)
+        for centre, velocity in zip(q0, v0, strict=True):
+            mass = np.pi * radius**2
+            turns = mass * radius**2 / 2.0 if mu else float("inf")
+            body = pymunk.Body(mass, turns)
+            body.position, body.velocity = tuple(centre), tuple(velocity)
+            disc = pymunk.Circle(body, radius)
+            disc.friction, disc.elasticity = mu, e
+            space.add(body, disc)
+        return space, floor
+
+    def running(h: float, **given: Any) -> Callable[[int], None]:
+        def run(steps: int) -> None:
+            space, floor = scene(**given)
+            for k in range(steps):
+                if given.get("lift"):
+                    floor.velocity = 0.0, 0.1 * np.cos(k * h)
+                space.step(h)
+
+        return run
+
+    discs = jo.models.spheres(np.full(20, 0.5), box=([0, 0], [6, np.inf])).q0
+    five = jo.models.spheres(np.full(5, 0.5), box=([0, 0], [6, np.inf])).q0
+    thrown = np.random.default_rng(0).normal(size=discs.shape)
+    box = {"q0": five, "radius": 0.5, "width": 6.0, "e": 0.0, "v0": np.zeros_like(five)}
+    disc = {"q0": [[0.0, 1.0]], "radius": 1.0, "width": 0.0, "e": 0.0, "v0": [[3.0, 0.0]]}
+    point = {"q0": [[0.0, 0.01]], "radius": 0.01, "width": 0.0, "e": 0.0, "v0": [[1.0, 0.0]]}
+    return {
+        "five balls in a box, Maury": running(1e-2, **box, mu=0.0),
+        "five balls with friction, Maury": running(1e-2, **box, mu=0.3),
+        "disc on a floor, Maury": running(1e-2, **disc, mu=0.0),
+        "disc with friction, Maury": running(1e-2, **disc, mu=0.3),
+        "floor moved by a function, Maury": running(1e-3, **point, mu=0.0, lift=True),
+        "twenty discs, MoreauJean e = 0.5": running(1e-2, q0=discs, radius=0.5, width=6.0, mu=0.0, e=0.5, v0=thrown),
+    }
+
+
 def contacts(rows: int, seed: int = 0) -> tuple[np.ndarray, jo.convex.Polyhedron, np.ndarray]:
     """Velocities, K_h and masses of a random cluster of discs with a number of contacts, two to a disc."""
     random = np.random.default_rng(seed)
@@ -198,9 +255,14 @@ if __name__ == "__main__":
     quick = parser.parse_args().quick
     runs, calls = running(0.5 if quick else 3.0)
     hand = runs["ball by hand"]
-    print(f"{'run':34s}{'us a step':>10s}{'frames':>8s}{'steps/s':>10s}{'/ by hand':>11s}")
+    peer = {
+        name: best_of(lambda run=run: run(300), 0.5 if quick else 3.0) / 300 * 1e6 for name, run in in_pymunk().items()
+    }
+    print(f"load {os.getloadavg()[0]:.1f}")
+    print(f"{'run':34s}{'us a step':>10s}{'frames':>8s}{'steps/s':>10s}{'/ by hand':>11s}{'pymunk us':>11s}")
     for name, us in runs.items():
-        print(f"{name:34s}{us:10.1f}{calls.get(name, 0.0):8.1f}{1e6 / us:10.0f}{us / hand:11.1f}")
+        beside = f"{peer[name]:11.1f}" if name in peer else ""
+        print(f"{name:34s}{us:10.1f}{calls.get(name, 0.0):8.1f}{1e6 / us:10.0f}{us / hand:11.1f}{beside}")
     print()
     print(" rows active   ours us  clarabel us   osqp us   clarabel/ours   osqp/ours  residual  clarabel, osqp errors")
     projections = projecting(0.3 if quick else 2.0)

@@ -82,7 +82,7 @@ def only_words(monkeypatch):
         plt.close(figure)
         return caption
 
-    monkeypatch.setattr("jostle.viz.crowd_report._image", image)
+    monkeypatch.setattr("jostle.viz.crowd_report.image", image)
 
 
 @pytest.fixture

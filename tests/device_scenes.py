@@ -3,6 +3,7 @@
 import numpy as np
 
 import jostle as jo
+from plain import crowd as plain_crowd
 
 SOLVER = jo.GaussSeidel(tol=1e-6)
 
@@ -110,7 +111,7 @@ def free():
 
 def crowd():
     room = jo.crowds.Room([(0, 0), (10, 0), (10, 8), (0, 8)], doors=[((10, 3.2), (10, 4.8))])
-    return room, jo.crowds.crowd(60, radius=0.25, room=room, speed=1.4, seed=1)
+    return room, plain_crowd(60, radius=0.25, room=room, speed=1.4, seed=1)
 
 
 SCENES = {

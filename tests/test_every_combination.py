@@ -18,6 +18,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import jostle as jo
+from plain import crowd
 from rows import WHOLE
 
 mpl.use("Agg")
@@ -230,7 +231,7 @@ class Run:
         self.mass = (MASSES if len(self.x0) > 1 else np.ones(1))[:, None]
         v0 = np.reshape(B.v0, (-1, d)) * (np.arange(len(self.mass)) >= 2 * self.set.equal)[:, None]
         if body == "crowd":
-            people = jo.crowds.crowd(3, radius=RADII, room=ROOM, q0=B.q0)
+            people = crowd(3, radius=RADII, room=ROOM, q0=B.q0)
             within = people.within & self.set.made(d, self.x0) if self.period is None else within
             self.problem = jo.crowds.Crowd(q0=B.q0, wish=people.wish, within=within, plan=ROOM)
         elif self.way.first:

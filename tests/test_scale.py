@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from plain import crowd as plain_crowd
 from rows import whole
 
 MAX_DENSE_ENTRIES = pytest.mark.filterwarnings("ignore::jostle.errors.CloseImpacts")
@@ -317,7 +318,7 @@ def test_a_piston_overlaps_nothing_though_nobody_wishes_to_move(h):
 def test_the_first_look_for_contacts_is_mostly_enough(monkeypatch):
     """Who is pushed goes further than he wishes; without a look at the step before, each fourth step looks again."""
     plan = jo.crowds.Plan([(0, 0), (7, 0), (7, 7), (0, 7)], exits={"door": ((7, 3), (7, 4))})
-    people = jo.crowds.crowd(130, radius=0.2, room=plan, speed=1.2, seed=1)
+    people = plain_crowd(130, radius=0.2, room=plan, speed=1.2, seed=1)
     asked = []
     near = type(people.within).near
     monkeypatch.setattr(type(people.within), "near", lambda *args: asked.append(args) or near(*args))

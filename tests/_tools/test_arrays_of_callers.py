@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from plain import crowd
 
 CORNERS = [[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [0.0, 3.0]]
 PLACES = [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]
@@ -78,7 +79,7 @@ def group(start, radius, speed):
 
 
 def people(q0, radius, speed, reaction):
-    return jo.crowds.crowd(3, room=room(), q0=q0, radius=radius, speed=speed, reaction=reaction)
+    return crowd(3, room=room(), q0=q0, radius=radius, speed=speed, reaction=reaction)
 
 
 def law(zone, walls):

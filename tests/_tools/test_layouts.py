@@ -5,6 +5,7 @@ import pytest
 
 import jostle as jo
 from kernel_sets import reference
+from plain import crowd
 
 
 def spread(array):
@@ -120,8 +121,8 @@ def test_people_walk_alike_from_places_in_any_form(form, behaviour):
     found = []
     for laid in (np.asarray, FORMS[form]):
         groups = [
-            jo.crowds.crowd(5, radius=0.25, room=CORNER, q0=laid(PLACES), behaviour=BEHAVIOURS[behaviour]),
-            jo.crowds.crowd(jo.crowds.Group("all", places=laid(PLACES), radius=0.25), room=CORNER),
+            crowd(5, radius=0.25, room=CORNER, q0=laid(PLACES), behaviour=BEHAVIOURS[behaviour]),
+            crowd(jo.crowds.Group("all", places=laid(PLACES), radius=0.25), room=CORNER),
         ]
         found.append([jo.solve(people, jo.Venel(), t=0.5, h=0.05).q[-1] for people in groups])
     np.testing.assert_array_equal(found[1], found[0])
@@ -129,9 +130,9 @@ def test_people_walk_alike_from_places_in_any_form(form, behaviour):
 
 @pytest.mark.parametrize("form", [name for name in FORMS if name != "pandas"])
 def test_wishes_and_changes_take_places_in_any_form(form):
-    laid, people = FORMS[form], jo.crowds.crowd(5, radius=0.25, room=CORNER, q0=PLACES)
+    laid, people = FORMS[form], crowd(5, radius=0.25, room=CORNER, q0=PLACES)
     for behaviour in (None, *list(BEHAVIOURS.values())[1:]):
-        wish = jo.crowds.crowd(5, radius=0.25, room=CORNER, q0=PLACES, behaviour=behaviour).wish
+        wish = crowd(5, radius=0.25, room=CORNER, q0=PLACES, behaviour=behaviour).wish
         np.testing.assert_allclose(wish(0.0, laid(PLACES)), wish(0.0, PLACES), atol=1e-6)
         np.testing.assert_allclose(wish.length(laid(PLACES)), wish.length(PLACES), atol=1e-6)
     gaps = [people.within.linearise(0.0, q, 9.0).gap for q in (laid(PLACES), PLACES)]

@@ -85,7 +85,7 @@ def things():
     found["rough"] = jo.solve(slope, jo.Maury(), t=0.2, h=0.1)
     found["room"] = jo.crowds.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
     found["walk"] = jo.crowds.walk(found["room"], radius=0.25)
-    people = jo.crowds.crowd(2, radius=0.25, room=found["room"])
+    people = jo.crowds.crowd(2, radius=0.25, room=found["room"], behaviour=jo.crowds.Plain())
     found["walked"] = jo.solve(people, jo.Venel(), t=0.2, h=0.1)
     found["grid"] = jo.macro.Grid([0.0, 0.0], [1.0, 1.0], h=0.25)
     found["zone"] = found["grid"].block([0.0, 0.0], [0.5, 0.5])
@@ -383,6 +383,7 @@ def calls(path):
             "gates": (),
             "outlet": None,
         },
+        "Plain": {},
         "densest_packing": {"radius": 0.25},
         "density": {
             "n": 4,
@@ -585,6 +586,10 @@ def calls(path):
         "grid": {"parameters": {"a": [1]}},
         "latin_hypercube": {"parameters": {"a": (0.0, 1.0)}, "n": 2, "seed": 0},
         "read": {"folder": path / "run.vtkhdf.study"},
+        "report_crowd": {
+            "scenario": "evacuation", "path": path / "report.html", "runs": 1, "aset": None, "author": "",
+            "failed": (), "executor": ThreadPoolExecutor(1), "progress": None,
+        },
         "sweep": {
             "study": jo.study.Study(dict), "executor": ThreadPoolExecutor(1), "workers": 1,
             "folder": path / "study", "until": None, "retry_failed": False, "progress": None,
@@ -636,9 +641,9 @@ USED_LATER = {"radii", "radius", "centre", "lower", "upper", "offset", "noise"}
 """What may depend on time is looked at when it is used."""
 LEGITIMATE = {
     "None": None,  # wherever the signature says so
-    "text": {"at", "output", "checkpoint", "curve", "folder", "goal", "measure", "name", "path", "title",
+    "text": {"at", "author", "output", "checkpoint", "curve", "folder", "goal", "measure", "name", "path", "title",
              "crowds.DXF.walls", "crowds.DXF.exits"},
-    "texts": {"goal", "knows", "names", "route", "crowds.DXF.walls"},
+    "texts": {"failed", "goal", "knows", "names", "route", "crowds.DXF.walls"},
     "nan": {"values", "zone", "density"},
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
@@ -674,8 +679,8 @@ def names_it(message, parameter, label):
     return label in ("text", "texts") and re.search(r"\ba\b", message) is not None  # it shows the wrong text itself
 
 
-LONG = {"viz.report", "viz.animate"}
-"""Calls that draw many pictures, each more than a second."""
+LONG = {"viz.report", "viz.animate", "study.report_crowd"}
+"""Calls that run scenarios or draw many pictures, each more than a second."""
 
 
 @pytest.mark.parametrize("name", [whole(name) if name in LONG else name for name in public_calls()])

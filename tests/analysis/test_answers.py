@@ -13,6 +13,7 @@ from jostle.crowds.model.crowd import STANDSTILL
 from jostle.crowds.model.facts import crowd_facts
 from jostle.viz.crowd_report import _answers
 from jostle.viz.floor_plans import Shot
+from plain import crowd
 
 pytest.importorskip("shapely")
 CORRIDOR = [(0, 0), (10, 0), (10, 2), (0, 2)]
@@ -21,7 +22,7 @@ EXITS = {"west": ((0, 0), (0, 2)), "east": ((10, 0), (10, 2))}
 
 def solved(q0, *, exits=EXITS, area=CORRIDOR, t=20.0, h=0.05, until=True, **more):
     plan = jo.crowds.Plan(area, exits=exits)
-    people = jo.crowds.crowd(len(q0), radius=0.2, room=plan, q0=q0, **more)
+    people = crowd(len(q0), radius=0.2, room=plan, q0=q0, **more)
     ending = {"until": plan.empty} if until else {}
     return jo.solve(people, jo.Venel(), t=t, h=h, **ending)
 
@@ -37,7 +38,7 @@ def arch():
     """Forty people before a narrow door, in the plain model: an arch holds them."""
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"gate": ((6, 2.25), (6, 2.75))})
     start = [(2.5, 1), (6, 1), (6, 4), (2.5, 4)]
-    people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34, seed=4, start=start)
+    people = crowd(40, radius=0.2, room=plan, speed=1.34, seed=4, start=start)
     return jo.solve(people, jo.Venel(), t=20.0, h=0.1, every=0.5, until=jo.endings.Never())
 
 
@@ -63,7 +64,7 @@ def test_who_goes_round_the_post_of_a_door_between_two_frames_is_counted_there()
     plan = jo.crowds.Plan(
         [(0, 0), (4, 0), (4, 4), (0, 4)], exits={"east": ((4, 1.7), (4, 2.3)), "west": ((0, 1), (0, 2))}
     )
-    people = jo.crowds.crowd(1, radius=0.1, room=plan, q0=[[3.8, 0.6]], speed=1.0)
+    people = crowd(1, radius=0.1, room=plan, q0=[[3.8, 0.6]], speed=1.0)
     sol = jo.solve(people, jo.Venel(), t=4.0, h=0.05, every=2.0)
     uses = jo.crowds.exit_use(sol)
     assert {name: use.person.tolist() for name, use in uses.items()} == {"east": [0], "west": []}
@@ -146,7 +147,7 @@ def test_people_who_wait_on_purpose_are_not_blocked():
 
 def test_the_first_and_the_last_frame_show_a_standstill():
     plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"east": ((5, 1), (5, 3))})
-    two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[2.0, 1.0], [3.0, 1.0]], wish=lambda t, q: 0.0 * q)
+    two = crowd(2, radius=0.2, room=plan, q0=[[2.0, 1.0], [3.0, 1.0]], wish=lambda t, q: 0.0 * q)
     sol = jo.solve(two, jo.Venel(), t=STANDSTILL + 2.0, h=0.1, every=1000)
     assert len(sol.t) == 2
     assert jo.crowds.blockade(sol) is not None
@@ -160,7 +161,7 @@ def test_a_short_stop_is_no_blockade(arch):
 def test_two_who_keep_away_from_each_other_are_named():
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 0.7), (0, 0.7)],
                           exits={"west": ((0, 0), (0, 0.7)), "east": ((6, 0), (6, 0.7))})  # fmt: skip
-    people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[2, 0.35], [4, 0.35]], goal=["east", "west"],
+    people = crowd(2, radius=0.2, room=plan, q0=[[2, 0.35], [4, 0.35]], goal=["east", "west"],
                              speed=1.3, behaviour=jo.crowds.Inhibition)  # fmt: skip
     found = jo.crowds.blockade(jo.solve(people, jo.Venel(), t=20.0, h=0.1))
     assert found.certain
@@ -248,7 +249,7 @@ def test_people_who_are_pushed_before_their_reaction_time_are_not_in_a_jam(tmp_p
     """The second of a single file pushes the first one at half its speed, until the first reacts after 4 s."""
     plan = jo.crowds.Plan([(0, 0), (20, 0), (20, 0.6), (0, 0.6)], exits={"east": ((20, 0), (20, 0.6))})
     places, times = [[2.0, 0.3], [1.5, 0.3]], [4.0, 0.0]
-    people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=places, speed=1.0, reaction=times)
+    people = crowd(2, radius=0.2, room=plan, q0=places, speed=1.0, reaction=times)
     sol = jo.solve(people, jo.Venel(), t=6.0, h=0.05, every=0.5)
     assert sol.q[4, 0, 0] > 2.1  # pushed
     jo.io.write(sol, tmp_path / "run.vtkhdf")
@@ -263,7 +264,7 @@ def test_people_who_never_come_in_have_not_left():
     """Three of ten were inside: "3 people, all have left" was the answer, with an evacuation time."""
     plan = jo.crowds.Plan(CORRIDOR, exits=EXITS)
     groups = [jo.crowds.Group("now", 3, radius=0.2), jo.crowds.Group("later", 7, radius=0.2, enters=99.0)]
-    people = jo.crowds.crowd(groups, room=plan)
+    people = crowd(groups, room=plan)
     found = jo.crowds.crowd_summary(jo.solve(people, jo.Venel(), t=12.0, h=0.1))
     assert (found.people, found.inside, found.never_inside, found.left_elsewhere) == (3, 0, 7, 0)
     assert np.isnan([found.evacuation_time, found.evacuation_time_95]).all()
@@ -283,7 +284,7 @@ def test_the_answers_tell_when_frames_are_too_far_apart(crossing):
 def test_summaries_and_reports_warn_of_what_people_do_not_do():
     """In the plain model, people push through a door at twice the flow of experiments."""
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"door": ((6, 1.9), (6, 3.1))})
-    people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34)
+    people = crowd(40, radius=0.2, room=plan, speed=1.34)
     sol = jo.solve(people, jo.Venel(), t=30.0, h=0.1, every=0.2, until=plan.empty)
     found = jo.crowds.crowd_summary(sol)
     assert found.exits["door"].specific > 2.5
@@ -346,7 +347,7 @@ def theatre():
     def run(counts=True, name="row 4", corners=((3, 0), (6.4, 0), (6.4, 2), (3, 2))):
         areas = [jo.crowds.Area(name, corners, counts=counts)] if name else []
         plan = jo.crowds.Plan(hall, exits={"gate": ((40, 0.5), (40, 1.5))}, areas=areas)
-        people = jo.crowds.crowd([seated, walkers], room=plan, behaviour=jo.crowds.Inhibition)
+        people = crowd([seated, walkers], room=plan, behaviour=jo.crowds.Inhibition)
         return jo.solve(people, jo.Venel(), t=12.0, h=0.05, every=0.5)
 
     return run
@@ -374,6 +375,6 @@ def test_people_with_a_wall_between_them_or_other_goals_are_not_in_one_jam():
     goals = ["west"] * 6 + ["east"] * 6
     walkers = jo.crowds.Group("walkers", places=places, radius=0.2, speed=1.3, goal=goals)
     plan = jo.crowds.Plan([(0, 0.75), (10, 0.75), (10, 1.25), (0, 1.25)], exits=exits)
-    people = jo.crowds.crowd([stands, walkers], room=plan, behaviour=jo.crowds.Inhibition)
+    people = crowd([stands, walkers], room=plan, behaviour=jo.crowds.Inhibition)
     sol = jo.solve(people, jo.Venel(), t=14.0, h=0.05, every=0.5)
     assert {(jam.opening, jam.people) for jam in jo.crowds.jams(sol)} == {("exit 'west'", 6), ("exit 'east'", 6)}

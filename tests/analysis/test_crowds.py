@@ -23,6 +23,7 @@ from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.exports import write
 from jostle.io.reading import read
 from jostle.result.recording import STATISTICS
+from plain import crowd
 from rows import examples, whole
 
 SOME = settings(max_examples=examples(40), derandomize=True, deadline=None)
@@ -60,7 +61,7 @@ def single_file(n, speed, spacing, *, every=1, outlet=None, t=20.0) -> jo.Soluti
 @pytest.fixture(scope="module")
 def evacuation():
     """Forty people leave a room: those who have left walk on."""
-    people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
+    people = crowd(40, radius=0.25, room=ROOM, speed=1.4)
     return jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=ROOM.empty)
 
 
@@ -153,7 +154,7 @@ def test_everyone_leaves_the_room_through_its_door(evacuation):
 def test_an_outlet_at_the_door_changes_no_times_by_more_than_a_frame(evacuation):
     """What the outlet takes away are those behind the door, who push nobody back."""
     out = jo.Outlet(lambda q: q[:, 0] > 6.0)
-    people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
+    people = crowd(40, radius=0.25, room=ROOM, speed=1.4)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=ROOM.empty, changes=out)
     found = flow(sol, DOOR)
     assert found.count[-1] == 40

@@ -16,7 +16,6 @@ from jostle.crowds import (
     Plan,
     Room,
     crossings,
-    crowd,
     densities,
     density_map,
     evacuation_time,
@@ -27,6 +26,7 @@ from jostle.crowds import (
 from jostle.crowds.measure.crowding import voronoi as density
 from jostle.crowds.measure.moves import jumps, moves
 from jostle.crowds.measure.pedestrians import frames, to_pedpy, walkable, write_jupedsim
+from plain import crowd
 from rows import whole
 
 shapely = pytest.importorskip("shapely")

@@ -9,6 +9,7 @@ import pytest
 import jostle as jo
 from jostle.crowds.model.facts import crowd_facts
 from jostle.plans.stored import plan_of
+from plain import crowd
 
 pytest.importorskip("shapely")
 TWO_EXITS = """
@@ -86,12 +87,12 @@ def test_grains_have_no_answers_about_people(here, jostle):
 def test_doors_and_desired_speeds_are_in_the_file(here):
     rooms = [[(0, 0), (4, 0), (4, 3), (0, 3)], [(4, 0), (8, 0), (8, 3), (4, 3)]]
     plan = jo.crowds.Plan(rooms, exits={"east": ((8, 1), (8, 2))}, doors=[((4, 1), (4, 2))])
-    people = jo.crowds.crowd(2, radius=0.2, room=plan, speed=[1.0, 1.5])
+    people = crowd(2, radius=0.2, room=plan, speed=[1.0, 1.5])
     sol = jo.solve(people, jo.Venel(), t=0.2, h=0.1)
     found = jo.io.read(jo.io.write(sol, here / "a.vtkhdf"))
     assert plan_of(found).doors.tolist() == [[[4.0, 1.0], [4.0, 2.0]]]
     assert crowd_facts(found).speeds.tolist() == [1.0, 1.5]
-    free = jo.crowds.crowd(2, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q)
+    free = crowd(2, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q)
     assert crowd_facts(jo.solve(free, jo.Venel(), t=0.2, h=0.1)).speeds is None
 
 

@@ -19,12 +19,12 @@ from jostle.crowds import (
     Room,
     Together,
     Wish,
-    crowd,
     walk,
 )
 from jostle.crowds.model.behaviours import ahead
 from jostle.crowds.model.wish import Behaviour
 from jostle.problems import Remembers
+from plain import crowd
 
 pytest.importorskip("shapely")
 

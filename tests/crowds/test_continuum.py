@@ -6,6 +6,7 @@ import pytest
 import jostle as jo
 from jostle.crowds import Plan, Room, densest_packing, density
 from jostle.crowds.model.continuum import _led_out
+from plain import crowd as plain_crowd
 from rows import few, whole
 
 BOX = [(0, 0), (5, 0), (5, 4), (0, 4)]
@@ -232,7 +233,7 @@ def test_a_floor_whose_stairs_lead_nowhere_is_refused():
 def test_people_and_density_come_down_the_same_stairs():
     plan, upper = two_floors()
     same = {"room": plan, "radius": 0.25, "speed": 1.4, "start": upper}
-    crowd = jo.crowds.crowd(20, **same, seed=0)
+    crowd = plain_crowd(20, **same, seed=0)
     people = jo.solve(crowd, jo.Venel(), t=20.0, h=0.1, every=0.1, until=plan.empty)
     inside = np.array([plan.inside(q[np.isfinite(q).all(axis=1)]).sum() for q in people.q])
     sol = leaving(density(20, **same, h=0.25), 12.0, every=0.1)

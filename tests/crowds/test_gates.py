@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Gate, Group, Plan, Stop, arrivals, crowd, timetable
+from jostle.crowds import Gate, Group, Plan, Stop, arrivals, timetable
 from jostle.crowds.measure.moves import radii_in
 from jostle.crowds.model.crowd import STANDSTILL
 from jostle.scenarios import ScenarioError, parse
+from plain import crowd
 from rows import whole
 
 ROOMS = [[(0, 0), (6, 0), (6, 4), (0, 4)], [(6, 0), (10, 0), (10, 4), (6, 4)]]

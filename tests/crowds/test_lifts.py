@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Group, Link, Plan, crowd
+from jostle.crowds import Group, Link, Plan
 from jostle.crowds.model.stairs import LiftDoors
 from jostle.plans.stored import plan_of
 from jostle.scenarios import parse
 from jostle.schemes.state import State
 from jostle.sets.surfaces import Step
+from plain import crowd
 
 GROUND, UPPER = [(0, 0), (4, 0), (4, 3), (0, 3)], [(20, 0), (24, 0), (24, 3), (20, 3)]
 START, END = ((20, 1), (20, 2)), ((4, 1), (4, 2))

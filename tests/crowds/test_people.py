@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Group, Inhibition, Plan, Room, crowd, walk
+from jostle.crowds import Group, Inhibition, Plan, Room, walk
+from plain import crowd
 from rows import whole
 
 
@@ -275,3 +276,22 @@ def test_a_room_in_millimetres_is_suspected():
     with pytest.warns(jo.errors.Implausible, match=r"6000 m long .* in millimetres"):
         crowd(1, radius=0.2, room=room)
     crowd(1, radius=200.0, speed=1300.0, room=room)  # everything in millimetres
+
+
+def test_people_of_a_file_and_of_python_are_the_same_if_nothing_is_said():
+    text = """
+        [problem]
+        kind = "crowd"
+        rooms = [{ corners = [[0, 0], [6, 0], [6, 4], [0, 4]] }]
+        exits = [{ name = "east", ends = [[6, 1], [6, 2.2]] }]
+        groups = [{ n = 12 }]
+        [run]
+        t = 1.0
+    """
+    plan = Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits={"east": ((6, 1), (6, 2.2))})
+    of_file, of_python = jo.scenarios.parse(text, seed=7).build().problem, jo.crowds.crowd(12, room=plan, seed=7)
+    np.testing.assert_array_equal(of_file.q0, of_python.q0)
+    np.testing.assert_array_equal(of_file.velocity(0.0, of_file.q0), of_python.velocity(0.0, of_python.q0))
+    assert of_file.behaviour == of_python.behaviour
+    plain = jo.crowds.crowd(12, room=plan, seed=7, behaviour=jo.crowds.Plain())
+    assert np.linalg.norm(plain.velocity(0.0, plain.q0), axis=1) == pytest.approx(1.34)

@@ -8,6 +8,7 @@ from jostle.crowds import Pedestrians, Plan
 from jostle.crowds.model import quickest
 from jostle.kernels.parallel import threads, use_threads
 from jostle.plans import ways
+from plain import crowd
 from rows import whole
 
 pytest.importorskip("shapely")
@@ -88,7 +89,7 @@ def test_wishes_do_not_depend_on_the_number_of_threads(monkeypatch):
         for count in (1, 2):
             use_threads(min(count, before))
             plan = hall()
-            people = jo.crowds.crowd(60, radius=R, speed=V, room=plan, seed=0, behaviour=Pedestrians())
+            people = crowd(60, radius=R, speed=V, room=plan, seed=0, behaviour=Pedestrians())
             found.append(jo.solve(people, jo.Venel(), t=1.0, h=0.05).q[-1])
     finally:
         use_threads(before)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Group, LogNormal, Normal, Plan, Uniform, crowd, walking_speed
+from jostle.crowds import Group, LogNormal, Normal, Plan, Uniform, walking_speed
 from jostle.scenarios import ScenarioError, parse
+from plain import crowd
 
 PLAN = Plan([(0, 0), (14, 0), (14, 4), (0, 4)], exits={"east": ((14, 0.1), (14, 3.9))})
 MANY = 20_000

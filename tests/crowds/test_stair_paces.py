@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Group, Link, Plan, Stop, crowd
+from jostle.crowds import Group, Link, Plan, Stop
 from jostle.plans.links import STAIR_PACES
 from jostle.scenarios import parse
+from plain import crowd
 from rows import whole
 
 GROUND, UPPER = [(0, 0), (4, 0), (4, 3), (0, 3)], [(20, 0), (24, 0), (24, 3), (20, 3)]
@@ -94,8 +95,8 @@ def test_stairs_with_both_directions_let_people_pass_up_and_down():
     """Each has an exit on the other floor; both meet on the stairs, which are wide enough."""
     plan = building({"street": ((0, 1), (0, 2)), "roof": ((24, 1), (24, 2))}, both=True, pace="down")
     groups = [
-        Group("down", places=[(22.0, 1.7)], radius=R, route=["stairs"], goal="street"),
-        Group("up", places=[(2.0, 1.3)], radius=R, route=["stairs (back)"], goal="roof"),
+        Group("down", places=[(22.0, 1.7)], radius=R, speed=1.0, route=["stairs"], goal="street"),
+        Group("up", places=[(2.0, 1.3)], radius=R, speed=1.0, route=["stairs (back)"], goal="roof"),
     ]
     people = crowd(groups, room=plan)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=H, until=plan.empty)

@@ -16,10 +16,10 @@ from jostle.crowds import (
     Together,
     Uniform,
     WaitingArea,
-    crowd,
 )
 from jostle.crowds.model.behaviours import SLOWEST
 from jostle.scenarios import ScenarioError, parse
+from plain import crowd
 from rows import whole
 
 BOX = [(0, 0), (12, 0), (12, 5), (0, 5)]

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Plan, Room, crowd, walk
+from jostle.crowds import Plan, Room, walk
 from jostle.crowds.model.walk import DETOUR, Straight, Walk
 from jostle.plans.outlines import HalfPlanes
+from plain import crowd
 
 R = 0.25
 KITE = [(0, 0), (7, 0), (9, 5), (0, 6)]
@@ -41,7 +42,7 @@ def test_the_ways_of_a_convex_plan_are_those_that_the_grid_finds(goal):
 def test_the_wish_is_minus_the_gradient_of_the_length():
     """|grad d| = 1, and people walk along -grad d; by central differences away from where two exits are equally far."""
     room, step = Room(KITE, doors=DOORS), 1e-6
-    wish, q = walk(room, radius=R), places(300)
+    wish, q = walk(room, radius=R, speed=1.0), places(300)
     q = q[np.abs(np.diff(wish.lengths(q), axis=0)[0]) > 1e-3]
     slope = np.stack([(wish.length(q + d) - wish.length(q - d)) / (2 * step) for d in step * np.eye(2)], axis=1)
     np.testing.assert_allclose(slope, -wish(0.0, q), atol=1e-6)
@@ -49,7 +50,7 @@ def test_the_wish_is_minus_the_gradient_of_the_length():
 
 def test_beside_a_door_people_walk_along_the_tangent_and_around_the_post():
     """Two metres beside a post and a radius from the wall: along the wall, then a quarter of the circle around it."""
-    wish = walk(Room(BOX, doors=[((4, 0), (5, 0))]), radius=R)
+    wish = walk(Room(BOX, doors=[((4, 0), (5, 0))]), radius=R, speed=1.0)
     q = np.array([[2.0, R], [7.0, R], [4.5, 2.0], [4.0 - R / np.sqrt(2), R / np.sqrt(2)]])
     s = np.sqrt(0.5)
     np.testing.assert_allclose(wish(0.0, q), [[1, 0], [-1, 0], [0, -1], [s, s]], atol=1e-12)
@@ -59,7 +60,7 @@ def test_beside_a_door_people_walk_along_the_tangent_and_around_the_post():
 def test_the_detour_around_a_post_is_bounded_for_every_place():
     """`chosen` compares ways whose straight distances differ by less than DETOUR radii, and no others."""
     room = Room(KITE, doors=DOORS)
-    wish, q = walk(room, radius=R), places(2000, margin=R)
+    wish, q = walk(room, radius=R, speed=1.0), places(2000, margin=R)
     chord = np.sqrt([one.chord(q, wish.radius) for one in wish._exits.each()])
     detour = wish.lengths(q) - chord
     assert detour.min() >= -1e-12
@@ -80,7 +81,7 @@ def test_people_of_all_sizes_and_speeds_have_their_own_ways():
 
 
 def test_whoever_has_left_walks_on_outward_whatever_their_goal():
-    wish = walk(Room(BOX, doors=[((0, 1), (0, 3)), ((9, 1), (9, 3))]), radius=R, goal="door 0")
+    wish = walk(Room(BOX, doors=[((0, 1), (0, 3)), ((9, 1), (9, 3))]), radius=R, speed=1.0, goal="door 0")
     np.testing.assert_allclose(wish(0.0, np.array([[9.5, 2.0], [-0.5, 1.0]])), [[1, 0], [-1, 0]], atol=1e-12)
 
 

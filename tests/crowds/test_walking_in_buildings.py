@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import FreeWish, Group, Journey, Pedestrians, Plan, Quickest, Repulsion, TimeGap, crowd
+from jostle.crowds import FreeWish, Group, Journey, Pedestrians, Plan, Quickest, Repulsion, TimeGap
 from jostle.crowds.model.behaviours import SIGHT
 from jostle.crowds.model.quickest import Floor, Window, _cost
 from kernel_sets import cpu, reference
+from plain import crowd
 from rows import WHOLE, few
 
 pytest.importorskip("shapely")

@@ -6,6 +6,7 @@ import pytest
 import jostle as jo
 from jostle.crowds import AvoidJams, Inhibition, Journey, Link, Plan, Room, walk
 from jostle.schemes.state import State
+from plain import crowd
 
 pytest.importorskip("shapely")
 
@@ -72,7 +73,7 @@ def test_of_two_at_the_end_of_the_stairs_the_one_further_along_comes_off_first()
     for last in (0, 1):
         q = np.array([[27.0 - R, 1.3], [27.0 - R, 1.3 + apart]])
         q[last, 0] -= late
-        people = jo.crowds.crowd(2, radius=R, room=plan, speed=1.0, q0=q)
+        people = crowd(2, radius=R, room=plan, speed=1.0, q0=q)
         stairs = people.changes()[0]
         after = stairs(State.of(0.0, q, 0.0 * q, None)).q
         np.testing.assert_array_equal(after[last], q[last])

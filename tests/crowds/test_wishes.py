@@ -7,6 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import AvoidJams, Following, FreeWish, Inhibition, Journey, Plan, walk
+from plain import crowd
 from rows import whole
 
 shapely = pytest.importorskip("shapely")
@@ -121,7 +122,7 @@ def test_a_hundred_people_alone_walk_the_shortest_way(name):
     q = some_places(plan, 100)
     exact = geodesics(plan, R, q)
     assert np.isfinite(exact).all()
-    wish = walk(plan, radius=R)
+    wish = walk(plan, radius=R, speed=1.0)
     np.testing.assert_allclose(wish.length(q), exact, rtol=0.02, atol=0.5 * R)
     left, slowest = np.full(len(q), np.inf), np.ones(len(q))
 
@@ -183,7 +184,7 @@ def test_people_do_not_walk_into_a_door_that_is_too_narrow_for_them(width):
     """Up to exactly their own width: they take the other door, though they see the exit through this one."""
     rooms = [[(0, 0), (5, 0), (5, 12), (0, 12)], [(5, 0), (10, 0), (10, 12), (5, 12)]]
     doors = [((5, 2.5 - width / 2), (5, 2.5 + width / 2)), ((5, 10), (5, 11))]
-    wish = walk(Plan(rooms, doors=doors, exits={"east": ((10, 2), (10, 3))}), radius=R)
+    wish = walk(Plan(rooms, doors=doors, exits={"east": ((10, 2), (10, 3))}), radius=R, speed=1.0)
     q = np.array([[4.5, 2.5], [2.0, 2.5]])
     assert (wish.length(q) > 16.0).all()
     assert (wish(0.0, q)[:, 1] > 0.9).all()
@@ -192,7 +193,7 @@ def test_people_do_not_walk_into_a_door_that_is_too_narrow_for_them(width):
 def test_people_walk_through_a_door_that_is_a_little_wider_than_they_are():
     rooms = [[(0, 0), (5, 0), (5, 12), (0, 12)], [(5, 0), (10, 0), (10, 12), (5, 12)]]
     doors = [((5, 2.5 - 0.2501), (5, 2.5 + 0.2501)), ((5, 10), (5, 11))]
-    wish = walk(Plan(rooms, doors=doors, exits={"east": ((10, 2), (10, 3))}), radius=R)
+    wish = walk(Plan(rooms, doors=doors, exits={"east": ((10, 2), (10, 3))}), radius=R, speed=1.0)
     np.testing.assert_allclose(wish(0.0, np.array([[2.0, 2.5]])), [[1.0, 0.0]], atol=1e-3)
 
 
@@ -200,7 +201,7 @@ def test_people_do_not_squeeze_between_two_columns():
     """Round columns 0.49 apart hide the exit behind them from people 0.5 wide."""
     columns = [(5.0, 2.5 - 0.745, 0.5), (5.0, 2.5 + 0.745, 0.5)]
     plan = Plan([(0, 0), (10, 0), (10, 5), (0, 5)], exits={"east": ((10, 2), (10, 3))}, columns=columns)
-    wish = walk(plan, radius=R)
+    wish = walk(plan, radius=R, speed=1.0)
     assert wish.length(np.array([[3.0, 2.5]]))[0] > 7.2
     assert wish(0.0, np.array([[4.3, 2.8]]))[0, 1] > 0.5
 
@@ -289,7 +290,7 @@ def test_inhibition_looks_at_the_strip_ahead_only():
 @pytest.mark.parametrize("T", [0.1, 1.0, 5.0])
 def test_strategies_never_make_people_faster_nor_turn_them(T):
     plan = PLANS["blocks"]
-    people = jo.crowds.crowd(300, radius=R, room=plan, speed=np.linspace(0.5, 1.5, 300))
+    people = crowd(300, radius=R, room=plan, speed=np.linspace(0.5, 1.5, 300))
     plain = people.velocity(0.0, people.q0)
     way = jo.crowds.walk(plan, radius=R, speed=np.linspace(0.5, 1.5, 300))
     for wish in (Inhibition(way, np.full(300, R), T=T), Following(way, np.full(300, R), sight=T)):
@@ -315,7 +316,7 @@ def test_people_leave_a_jam_for_another_exit_and_are_out_sooner():
     wish = AvoidJams(walk(plan, radius=0.2, speed=1.4))
     last = []
     for given in ({"speed": 1.4}, {"wish": wish}):
-        people = jo.crowds.crowd(50, **common, **given)
+        people = crowd(50, **common, **given)
         sol = jo.solve(people, jo.Venel(), t=120.0, h=0.1, until=plan.empty)
         assert sol.status == "stopped"
         last.append(sol.t[-1])
@@ -333,7 +334,7 @@ def test_people_pass_the_places_of_their_journey_in_order():
     journey = Journey(
         walk(plan, radius=R, speed=1.4, stops=stops), [["desk", "gate", "east"], ["gate", None]], people=2, reach=0.5
     )
-    people = jo.crowds.crowd(2, radius=R, room=plan, q0=q0, wish=journey)
+    people = crowd(2, radius=R, room=plan, q0=q0, wish=journey)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.1, until=plan.empty)
     assert sol.status == "stopped"
     at_desk = np.argmin(np.linalg.norm(sol.q[:, 0] - [10, 11], axis=1))

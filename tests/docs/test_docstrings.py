@@ -9,6 +9,8 @@ from numpydoc.validate import Validator, validate
 import jostle
 from names import public_names
 
+OPEN = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+"""Parameters of a class without fields, whose `__new__` takes anything to refuse it in words."""
 CHECKS = {"GL08", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT03", "YD01", "EX01"}
 """Docstring, every parameter with its type and a sentence, in order; the result; an example."""
 
@@ -77,9 +79,12 @@ def complaints(name):
         if code == "GL08" and is_method and inspect.getdoc(value):
             continue  # help() and the pages show the docstring of the method that it overrides, which is checked itself
         if code == "PR01" and is_class:
-            listed = sections(value)
-            given = {one for one in inspect.signature(value).parameters if not one.startswith("_")}
-            missing = given - listed["Parameters"] - listed["Attributes"]
+            named = inspect.signature(value).parameters.items()
+            given = {one for one, found in named if not one.startswith("_") and found.kind not in OPEN}
+            bases = [base for base in value.__mro__ if base.__module__.startswith("jostle.")]
+            missing = given.difference(
+                *(sections(base)[part] for base in bases for part in ("Parameters", "Attributes"))
+            )
             if not missing:
                 continue
             message = f"undocumented: {sorted(missing)}"

@@ -12,6 +12,7 @@ import jostle as jo
 from jostle.scenarios import KINDS
 from jostle.schemes import SCHEMES
 from jostle.solvers import SOLVERS
+from plain import crowd
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "extensions"
@@ -162,7 +163,7 @@ def room():
 
 def test_tired_people_leave_later_and_everything_else_is_passed_on(extension):
     tired, plan = extension("fatigue").tired, room()
-    people = jo.crowds.crowd(8, radius=0.25, room=plan)
+    people = crowd(8, radius=0.25, room=plan, speed=1.34)
     slow = tired(8, radius=0.25, room=plan, half_time=8.0)
     ends = [jo.solve(each, jo.Venel(), t=60.0, h=0.05, until=plan.empty).t[-1] for each in (people, slow)]
     assert ends[0] < ends[1] < 60.0
@@ -176,7 +177,7 @@ def test_a_behaviour_around_the_behaviour_still_knows_who_is_nearer(extension):
     def behave(wish, plan, radii):
         return jo.crowds.Inhibition(module.Fatigue(wish), radii)
 
-    wrapped = jo.crowds.crowd(20, radius=0.2, room=plan, behaviour=behave)
+    wrapped = crowd(20, radius=0.2, room=plan, behaviour=behave)
     assert jo.solve(wrapped, jo.Venel(), t=90.0, h=0.05, until=plan.empty).status == "stopped"
 
 

@@ -386,3 +386,12 @@ def test_at_the_time_of_an_impact_the_derivative_is_that_after_it():
 def test_parameters_of_which_a_start_at_zero_depends_are_differenced():
     found = jo.sensitivity_by_events(lambda x: jo.Motion(q0=[0.0], v0=[np.sin(3.0 * x[0])]), t=2.0, theta=[0.0])
     assert found.forward(theta=[1.0])[0][0] == pytest.approx(6.0, rel=1e-10)
+
+
+def test_one_ball_beside_another_set_hits_each_wall_of_a_box():
+    """There are more walls than bodies."""
+    within = jo.Balls([0.1, 0.1]) & jo.Box([0.0, 0.0], [1.0, 1.0])
+    for way in ([1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]):
+        balls = jo.Motion(q0=[[0.5, 0.5], [0.15, 0.15]], v0=[way, [0.0, 0.0]], within=within, law=jo.Restitution(0.5))
+        found = jo.sensitivity_by_events(balls, t=0.5)
+        np.testing.assert_allclose(found.forward(q0=[way, [0.0, 0.0]])[0][0], np.multiply(-0.5, way), atol=1e-12)

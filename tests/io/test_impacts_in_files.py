@@ -11,6 +11,7 @@ from jostle.errors import BrokenFile
 from jostle.io.trajectory import Writer
 from jostle.result.impacts import Impacts, impact_type
 from jostle.result.recording import ImpactLog
+from plain import crowd
 from rows import few
 
 G = [0.0, -9.81]
@@ -191,7 +192,7 @@ def test_records_and_tables_of_impacts_are_the_same():
 
 def test_a_file_calls_bodies_what_the_run_calls_them(tmp_path):
     room = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 2), (6, 3.2))])
-    people = jo.crowds.crowd(3, radius=0.2, room=room)
+    people = crowd(3, radius=0.2, room=room)
     for name, problem, scheme, called in (
         ("balls", RUNS["balls"][0](), jo.Maury(), "ball 2"),
         ("clumps", RUNS["clumps"][0](), jo.Maury(), "clump 1, ball 0"),

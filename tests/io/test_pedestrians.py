@@ -22,6 +22,7 @@ from jostle.crowds.measure.pedestrians import frame_rate, frames, to_pedpy, walk
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
 from jostle.io.exports import write
 from jostle.io.reading import read
+from plain import crowd
 from rows import whole
 
 
@@ -49,7 +50,7 @@ SAME = 1e-12
 @pytest.fixture(scope="module")
 def sol():
     """Forty people leave a room; a metre behind the door they are taken out, and the last one walks on for a second."""
-    people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
+    people = crowd(40, radius=0.25, room=ROOM, speed=1.4)
     out = jo.Outlet(lambda q: q[:, 0] > 7.0)
     found = jo.solve(people, jo.Venel(), t=8.0, h=0.05, changes=out)
     assert np.isnan(found.q[-1]).all()
@@ -259,7 +260,7 @@ def test_pedpy_draws_the_same_maps(sol, inside):
 def evacuation(tmp_path_factory):
     """People of the pedestrian model, who push to a door, saved five times a second; and the files for PedPy."""
     folder = tmp_path_factory.mktemp("pedpy")
-    people = jo.crowds.crowd(
+    people = crowd(
         45, radius=0.2, room=ROOM, speed=1.3, behaviour=jo.crowds.Pedestrians(), seed=4,
     )  # fmt: skip
     sol = jo.solve(people, jo.Venel(), t=6.0, h=0.05, every=0.2)

@@ -5,6 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.scenarios import parse
+from plain import crowd
 from rows import whole
 
 MAP = np.array([412_345.0, 5_412_345.0])
@@ -14,7 +15,7 @@ MAP = np.array([412_345.0, 5_412_345.0])
 def walkers(shift):
     corners = np.array([(0, 0), (6, 0), (6, 4), (0, 4)]) + shift
     plan = jo.crowds.Plan(corners, exits={"east": np.array([(6, 1), (6, 3)]) + shift})
-    return plan, jo.crowds.crowd(2, radius=0.2, room=plan, q0=np.array([[4.0, 1.5], [4.0, 2.5]]) + shift)
+    return plan, crowd(2, radius=0.2, room=plan, q0=np.array([[4.0, 1.5], [4.0, 2.5]]) + shift)
 
 
 @pytest.mark.parametrize(("shift", "dtype"), [(0.0, np.float32), (MAP, np.float64), whole((-MAP, np.float64))])

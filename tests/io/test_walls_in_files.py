@@ -16,6 +16,7 @@ from jostle.plans.stored import plan_of
 from jostle.result.facts import Facts
 from jostle.sets.shapes import Shape, may_move, same, shapes_of
 from numbers_of_files import contents
+from plain import crowd
 from rows import few, whole
 
 DATA = Path(__file__).parents[1] / "data"
@@ -207,7 +208,7 @@ def test_units_are_texts(wrong):
 @pytest.mark.parametrize("units", [jo.io.Units("cm", "s", "kg"), jo.io.Units("m", "min")])
 def test_people_are_measured_in_metres_and_seconds(tmp_path, units):
     room = jo.crowds.Room([(0, 0), (500, 0), (500, 400), (0, 400)], doors=[((500, 150), (500, 250))])
-    people = jo.crowds.crowd(2, radius=25.0, room=room, speed=140.0)
+    people = crowd(2, radius=25.0, room=room, speed=140.0)
     with pytest.raises(InvalidValue, match=r"Crowd is measured in (m, not in cm|s, not in min): convert its data"):
         jo.solve(people, jo.Venel(), t=0.1, h=0.1, output=jo.io.Output(tmp_path / "run.vtkhdf", units=units))
     assert list(tmp_path.iterdir()) == []
@@ -239,7 +240,7 @@ def test_a_file_knows_the_plan_of_its_crowd(tmp_path):
     pytest.importorskip("shapely")
     area = [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)]
     plan = jo.crowds.Plan(area, exits={"north": ((0.4, 5), (1.6, 5))})
-    people = jo.crowds.crowd(5, radius=0.2, room=plan)
+    people = crowd(5, radius=0.2, room=plan)
     path = tmp_path / "run.vtkhdf"
     sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=plan.empty, output=jo.io.Output(path, dtype=float))
     alone = jo.io.read(path)
@@ -254,7 +255,7 @@ def test_a_file_knows_the_stairs_of_its_building(tmp_path):
     floors = [[(0, 0), (4, 0), (4, 3), (0, 3)], [(10, 0), (16, 0), (16, 3), (10, 3)]]
     stairs = jo.crowds.Link("down", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=2.0)
     plan = jo.crowds.Plan(floors, exits={"out": ((16, 1), (16, 2))}, links=[stairs])
-    people = jo.crowds.crowd(3, radius=0.2, room=plan, start=floors[0])
+    people = crowd(3, radius=0.2, room=plan, start=floors[0])
     path = tmp_path / "run.vtkhdf"
     sol = jo.solve(
         people, jo.Venel(), t=30.0, h=0.05, every=0.25, until=plan.empty,

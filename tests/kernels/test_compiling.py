@@ -369,12 +369,12 @@ def test_the_bar_of_a_run_shows_it_too():
     console = Console(file=io.StringIO(), force_terminal=True, width=160)
     with progress_bar(console) as bar:
         tell(news(0, seconds=0.5))
-        assert bar._bar.tasks == []
+        assert bar._display.tasks == []
         tell(news(7))
-        assert [(task.completed, task.total) for task in bar._bar.tasks] == [(7, 60)]
-        assert "once after an installation" in bar._bar.tasks[0].description
+        assert [(task.completed, task.total) for task in bar._display.tasks] == [(7, 60)]
+        assert "once after an installation" in bar._display.tasks[0].description
         tell(None)
-        assert bar._bar.tasks == []
+        assert bar._display.tasks == []
 
 
 def test_a_warm_up_leaves_nothing_to_compile():

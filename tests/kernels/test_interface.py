@@ -15,6 +15,7 @@ from jostle.kernels.compiling import KERNELS as compiled_kernels
 from jostle.kernels.reference.cones import metrics_of_blocks
 from jostle.kernels.reference.dense import ROUND_OFF
 from kernel_sets import NAMES, cpu, reference, use_definitions
+from plain import crowd
 from pretended_kernels import CONTACT_KERNELS
 
 SETS = {"reference": reference, "cpu": cpu}
@@ -467,7 +468,7 @@ def programs():
     heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [3, np.inf]))
     yield jo.solve(heap, jo.Maury(), t=0.5, h=0.02).q
     room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
-    yield jo.solve(jo.crowds.crowd(6, radius=0.2, room=room, speed=1.4), jo.Venel(), t=1.0, h=0.05).q
+    yield jo.solve(crowd(6, radius=0.2, room=room, speed=1.4), jo.Venel(), t=1.0, h=0.05).q
     grid = jo.macro.Grid([-1, -1], [1, 1], h=1 / 5)
     for Law in (jo.macro.Isotropic, jo.macro.Square):
         yield Law(grid, saturated=grid.disc([0, 0], 1.0)).impact(grid.velocity(lambda x, y: -x, lambda x, y: y)).u.cells

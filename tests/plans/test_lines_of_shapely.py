@@ -7,6 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import WKT, Plan, Room
+from plain import crowd
 
 shapely = pytest.importorskip("shapely")
 
@@ -56,7 +57,7 @@ def test_areas_may_be_those_of_pedpy():
     other = pedpy.WalkableArea([(6, 0), (9, 0), (9, 4), (6, 4)])
     exits, doors = {"out": shapely.LineString([(9, 1), (9, 2)])}, [shapely.LineString(EAST)]
     assert Plan([area, other], exits=exits, doors=doors).size == pytest.approx(36.0)
-    sol = jo.solve(jo.crowds.crowd(6, radius=0.2, room=plain), jo.Venel(), t=1.0, h=0.1)
+    sol = jo.solve(crowd(6, radius=0.2, room=plain), jo.Venel(), t=1.0, h=0.1)
     M = pedpy.MeasurementArea([(3, 1), (6, 1), (6, 3), (3, 3)])
     for ours, theirs in zip(
         jo.crowds.densities(sol, plain, [(3, 1), (6, 1), (6, 3), (3, 3)]),

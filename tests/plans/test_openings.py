@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import AvoidJams, Following, FreeWish, Inhibition, Journey, Link, Plan, crowd
+from jostle.crowds import AvoidJams, Following, FreeWish, Inhibition, Journey, Link, Plan
 from jostle.plans.openings import openings
+from plain import crowd
 
 pytest.importorskip("shapely")
 

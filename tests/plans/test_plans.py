@@ -9,6 +9,7 @@ import jostle as jo
 from jostle.crowds import DXF, WKT, Area, Link, Picture, Plan, Room, read_plan, write_plan
 from jostle.plans.plan import far_from
 from jostle.plans.stored import plan_of, restored, stored
+from plain import crowd
 
 shapely = pytest.importorskip("shapely")
 
@@ -217,7 +218,7 @@ def test_outside_of_a_painted_room_is_not_floor(tmp_path):
 
 def test_a_room_that_is_not_convex_is_a_room():
     room = Room([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], doors=[((0.4, 5), (1.6, 5))])
-    people = jo.crowds.crowd(12, radius=0.25, room=room, speed=1.4)
+    people = crowd(12, radius=0.25, room=room, speed=1.4)
     sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, until=room.empty)
     assert sol.status == "stopped"
     assert sol.gaps().min() >= -1e-7 * 0.25
@@ -253,7 +254,7 @@ def two_floors(length=3.0):
 
 def test_people_take_the_stairs_and_need_the_time_of_their_length():
     plan = two_floors()
-    one = jo.crowds.crowd(1, radius=0.25, room=plan, speed=1.0, q0=[[22.0, 1.6]])
+    one = crowd(1, radius=0.25, room=plan, speed=1.0, q0=[[22.0, 1.6]])
     wish = jo.crowds.walk(plan, radius=0.25)
     way = 4.0 + (3.0 - 0.25) + (6.0 - 0.25)
     assert wish.length(one.q0)[0] == pytest.approx(way, abs=0.1)
@@ -268,7 +269,7 @@ def test_people_take_the_stairs_and_need_the_time_of_their_length():
 
 def test_a_crowd_on_the_stairs_never_overlaps_and_leaves():
     plan = two_floors(length=2.0)
-    people = jo.crowds.crowd(25, radius=0.25, room=plan, speed=1.4, seed=3)
+    people = crowd(25, radius=0.25, room=plan, speed=1.4, seed=3)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=plan.empty)
     assert sol.status == "stopped"
     for q in sol.q:
@@ -289,16 +290,14 @@ def colonnade(**more):
 def test_people_touch_a_round_column_where_it_is():
     """Who is pushed straight against a column stops at the sum of the radii, to round-off."""
     plan = colonnade()
-    people = jo.crowds.crowd(
-        1, radius=0.25, room=plan, q0=[[1.0, 3.0]], wish=lambda t, q: np.array([1.0, 0.0]) + 0.0 * q
-    )
+    people = crowd(1, radius=0.25, room=plan, q0=[[1.0, 3.0]], wish=lambda t, q: np.array([1.0, 0.0]) + 0.0 * q)
     sol = jo.solve(people, jo.Venel(), t=4.0, h=0.05)
     np.testing.assert_allclose(sol.q[-1], [[4.0 - 0.8 - 0.25, 3.0]], atol=1e-12)
 
 
 def test_everyone_walks_around_the_columns():
     plan = colonnade()
-    people = jo.crowds.crowd(40, radius=0.25, room=plan, speed=1.3, seed=3)
+    people = crowd(40, radius=0.25, room=plan, speed=1.3, seed=3)
     apart = np.linalg.norm(people.q0[:, None] - plan.columns[:, :2], axis=2) - plan.columns[:, 2]
     assert apart.min() >= 0.25
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=plan.empty)
@@ -313,7 +312,7 @@ def test_everyone_walks_around_the_columns():
 
 def test_a_place_in_a_column_is_outside_of_the_plan():
     with pytest.raises(jo.InvalidValue, match="outside the plan"):
-        jo.crowds.crowd(1, radius=0.25, room=colonnade(), q0=[[4.2, 3.1]])
+        crowd(1, radius=0.25, room=colonnade(), q0=[[4.2, 3.1]])
 
 
 def test_circles_of_a_drawing_are_columns(tmp_path):
@@ -412,13 +411,13 @@ def test_a_floor_behind_an_exit_does_not_hold_up_people_who_leave(gap):
     plan = Plan(floors, exits={"east": ((8, 2), (8, 4)), "far": ((14, 2), (14, 4))})
     one = {"radius": 0.2, "room": plan, "q0": [[6.0, 3.0]]}
     if gap > 1.6:
-        assert len(jo.crowds.crowd(1, **one).changes()) == 1
+        assert len(crowd(1, **one).changes()) == 1
         return
     with pytest.raises(
         jo.InvalidValue, match=f"{gap:g} m behind exit 'east' is another part of the plan.* 1.6 m of free"
     ):
-        jo.crowds.crowd(1, **one)
-    assert len(jo.crowds.crowd(1, outlet=0.4, **one).changes()) == 1
+        crowd(1, **one)
+    assert len(crowd(1, outlet=0.4, **one).changes()) == 1
 
 
 def test_who_has_left_is_found_the_same_way_among_many_people():
@@ -471,9 +470,9 @@ def test_a_plan_that_was_stored_is_the_same_plan(name):
 
 def test_people_walk_in_the_plan_that_a_trajectory_has(tmp_path):
     plan = STORED["holes, doors, columns and thin walls"]()
-    people = jo.crowds.crowd(6, radius=0.2, room=plan)
+    people = crowd(6, radius=0.2, room=plan)
     jo.solve(people, jo.Venel(), t=1.0, h=0.1, output=tmp_path / "run.vtkhdf")
-    again = jo.crowds.crowd(6, radius=0.2, room=plan_of(jo.io.read(tmp_path / "run.vtkhdf")))
+    again = crowd(6, radius=0.2, room=plan_of(jo.io.read(tmp_path / "run.vtkhdf")))
     found = [jo.solve(one, jo.Venel(), t=2.0, h=0.1).q[-1] for one in (people, again)]
     np.testing.assert_array_equal(*found)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from plain import crowd
 
 SQUARE = [(0, 0), (10, 0), (10, 8), (0, 8)]
 DOOR = ((10, 3.2), (10, 4.8))
@@ -69,7 +70,7 @@ def test_impossible_rooms_are_refused(corners, doors, what):
 
 def test_one_person_in_front_of_a_wide_door_leaves_at_their_own_speed():
     room = jo.crowds.Room(SQUARE, doors=[((10, 0.1), (10, 7.9))])
-    one = jo.crowds.crowd(1, radius=0.25, room=room, speed=1.4, seed=2)
+    one = crowd(1, radius=0.25, room=room, speed=1.4, seed=2)
     x, y = one.q0[0]
     assert 0.35 < y < 7.65
     sol = jo.solve(one, jo.Venel(), t=20.0, h=0.01, until=room.empty)
@@ -80,7 +81,7 @@ def test_one_person_in_front_of_a_wide_door_leaves_at_their_own_speed():
 
 def test_a_crowd_never_overlaps_and_leaves():
     room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    people = jo.crowds.crowd(15, radius=0.25, room=room, speed=1.4)
+    people = crowd(15, radius=0.25, room=room, speed=1.4)
     wished = people.velocity(0.0, people.q0)
     np.testing.assert_allclose(np.linalg.norm(wished, axis=1), 1.4, rtol=1e-13)
     sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=room.empty)
@@ -94,18 +95,18 @@ def test_a_crowd_never_overlaps_and_leaves():
 def test_two_people_fit_in_a_room_with_many_walls():
     """Fewer bodies than walls."""
     room = jo.crowds.Room(SQUARE, doors=[DOOR])
-    two = jo.crowds.crowd(2, radius=0.25, room=room)
+    two = crowd(2, radius=0.25, room=room)
     assert jo.solve(two, jo.Venel(), t=1.0, h=0.1).status == "finished"
 
 
 def test_a_room_that_is_full_says_so():
     room = jo.crowds.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[((1, 0.2), (1, 0.8))])
     with pytest.raises(jo.InvalidValue, match="no place was found for person"):
-        jo.crowds.crowd(9, radius=0.25, room=room)
+        crowd(9, radius=0.25, room=room)
 
 
 def test_a_crowd_has_its_shape_and_starts_in_its_set():
-    people = jo.crowds.crowd(25, radius=0.25, room=jo.crowds.Room(SQUARE, doors=[DOOR]))
+    people = crowd(25, radius=0.25, room=jo.crowds.Room(SQUARE, doors=[DOOR]))
     assert people.q0.shape == people.velocity(0.0, people.q0).shape == (25, 2)
     assert people.within.gap(0.0, people.q0) >= -1e-12
     sol = jo.solve(people, jo.Venel(), t=0.05, h=0.01)

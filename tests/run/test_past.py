@@ -16,6 +16,7 @@ from jostle._tools.of_run import remembering
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint import read_whole, write_whole
 from jostle.problems import Remembers
+from plain import crowd as plain_crowd
 
 pytest.importorskip("shapely")
 
@@ -330,7 +331,7 @@ def test_functions_without_a_memory_cause_no_warning(tmp_path):
     def change(state):
         return state.replace(u=state.u + size[0] * 1e-6 * drawing.normal(size=state.u.shape))
 
-    people = jo.crowds.crowd(3, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q, seed=1)
+    people = plain_crowd(3, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q, seed=1)
     output = jo.io.Output(checkpoint=tmp_path / "checkpoint", random=drawing)
     sol = jo.solve(people, jo.Venel(), t=0.1, h=0.025, changes=[change], until=plan.empty, output=output)
     assert sol.status == "finished"
@@ -382,7 +383,7 @@ def building():
     gates = [jo.crowds.Gate("west", most=3), jo.crowds.Gate("north", open=[(3.0, 99.0)])]
     stops = {"desk": jo.crowds.Stop((6, 3), dwell=1.0)}
     behaviour = jo.crowds.Pedestrians()
-    return jo.crowds.crowd(groups, room=plan, gates=gates, stops=stops, behaviour=behaviour, seed=3)
+    return plain_crowd(groups, room=plan, gates=gates, stops=stops, behaviour=behaviour, seed=3)
 
 
 def walked(people, t=5.0, **more):

@@ -17,6 +17,7 @@ from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, Wri
 from jostle.io.checkpoint import read_whole, write_whole
 from jostle.kernels import parallel as kernels
 from numbers_of_files import contents
+from plain import crowd as plain_crowd
 from rows import examples, few
 
 
@@ -32,7 +33,7 @@ def bouncing():
 
 def crowd():
     room = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 2), (6, 3.2))])
-    return jo.crowds.crowd(30, radius=0.25, room=room, speed=1.4)
+    return plain_crowd(30, radius=0.25, room=room, speed=1.4)
 
 
 def sticky():

@@ -12,6 +12,7 @@ import pytest
 import jostle as jo
 from jostle.errors import InvalidValue, LongStep, SchemeRefuses
 from jostle.problems import Remembers
+from plain import crowd
 
 
 def rain(n=20, kind=jo.Motion, **methods):
@@ -127,7 +128,7 @@ ROOM = [(0, 0), (5, 0), (5, 4), (0, 4)]
 
 
 def people():
-    return jo.crowds.crowd(3, radius=0.25, room=jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))]))
+    return crowd(3, radius=0.25, room=jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))]))
 
 
 def leaving(kind, **values):
@@ -176,16 +177,16 @@ def test_endings_are_refused_where_they_are_not_computed(run):
 
 def test_people_leave_gates_and_stairs_work_and_late_people_come_without_a_word():
     room = jo.crowds.Room([(0, 0), (8, 0), (8, 4), (0, 4)], doors=[((8, 1.5), (8, 2.5))])
-    one = jo.crowds.crowd(3, radius=0.2, room=room, gates=[jo.crowds.Gate("door 0", most=1)])
+    one = crowd(3, radius=0.2, room=room, gates=[jo.crowds.Gate("door 0", most=1)])
     assert np.isfinite(jo.crowds.leaving_times(jo.solve(one, jo.Venel(), t=30.0, h=0.05, every=0.5))).sum() == 1
     late = [jo.crowds.Group("late", 3, radius=0.2, enters=5.0), jo.crowds.Group("now", 1, radius=0.2)]
-    sol = jo.solve(jo.crowds.crowd(late, room=room), jo.Venel(), t=30.0, h=0.05, every=0.5)
+    sol = jo.solve(crowd(late, room=room), jo.Venel(), t=30.0, h=0.05, every=0.5)
     assert np.isfinite(jo.crowds.leaving_times(sol)).all()
 
 
 def test_the_outlet_of_people_must_be_at_a_positive_distance():
     with pytest.raises(InvalidValue, match="outlet must be positive, not 0"):
-        jo.crowds.crowd(3, radius=0.25, room=jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))]), outlet=0.0)
+        crowd(3, radius=0.25, room=jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))]), outlet=0.0)
 
 
 # --- endings ---
@@ -263,9 +264,7 @@ def test_a_crowd_ends_when_the_outlet_has_taken_everyone_and_not_before():
 def test_people_who_stand_outside_are_not_blocked():
     """Their wish ends behind the door, before the outlet."""
     room = jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))])
-    out = jo.crowds.crowd(
-        1, radius=0.25, room=room, q0=[[4.0, 2.0]], wish=lambda t, q: np.where(q < 5.3, [1.0, 0.0], 0.0)
-    )
+    out = crowd(1, radius=0.25, room=room, q0=[[4.0, 2.0]], wish=lambda t, q: np.where(q < 5.3, [1.0, 0.0], 0.0))
     sol = jo.solve(out, jo.Venel(), t=60.0, h=0.1)
     assert (sol.status, sol.t[-1] < 15.0) == ("stopped", True)
 
@@ -274,7 +273,7 @@ def test_people_whom_a_gate_cuts_off_end_a_run_only_if_it_never_opens_again():
     room = jo.crowds.Room(ROOM, doors=[((5, 1.2), (5, 2.8))])
 
     def run(**gate):
-        gated = jo.crowds.crowd(3, radius=0.25, room=room, gates=[jo.crowds.Gate("door 0", **gate)])
+        gated = crowd(3, radius=0.25, room=room, gates=[jo.crowds.Gate("door 0", **gate)])
         return jo.solve(gated, jo.Venel(), t=60.0, h=0.1)
 
     sol = run(most=1)

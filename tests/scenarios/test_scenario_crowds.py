@@ -8,6 +8,7 @@ import pytest
 
 import jostle as jo
 from jostle.scenarios import ScenarioError, load, parse
+from plain import crowd
 
 HALL = """
 [problem]
@@ -108,7 +109,7 @@ def test_a_file_names_a_behaviour_that_a_script_registered(monkeypatch):
     theirs = hall(groups, 'behaviour = { kind = "tired", half_time = 4.0 }').build().problem
     np.testing.assert_allclose(np.linalg.norm(theirs.velocity(4.0, theirs.q0), axis=1), 0.67)
     group = jo.crowds.Group("group 0", places=[[4.0, 2.0], [4.7, 2.0]], radius=0.2, speed=1.34, goal="east")
-    mine = jo.crowds.crowd(group, room=theirs.plan, behaviour=partial(Tired, half_time=4.0))
+    mine = crowd(group, room=theirs.plan, behaviour=partial(Tired, half_time=4.0))
     np.testing.assert_array_equal(mine.velocity(4.0, mine.q0), theirs.velocity(4.0, mine.q0))
     with pytest.raises(ScenarioError, match=r"unknown key 'half' in \[problem\.behaviour\]; did you mean 'half_time'"):
         hall(groups, 'behaviour = { kind = "tired", half = 4.0 }')
@@ -261,7 +262,7 @@ def test_a_file_and_python_build_the_same_people():
         jo.crowds.Group("group 0", 5, radius=0.2, speed=1.34, goal="west", start=region),
         jo.crowds.Group("group 1", places=[[0.5, 0.5], [0.5, 2.0]], radius=0.3, speed=0.9, goal="east"),
     ]
-    mine = jo.crowds.crowd(groups, room=plan, behaviour=jo.crowds.Pedestrians())
+    mine = crowd(groups, room=plan, behaviour=jo.crowds.Pedestrians())
     theirs = hall().build().problem
     np.testing.assert_array_equal(mine.q0, theirs.q0)
     np.testing.assert_array_equal(mine.velocity(0.0, mine.q0), theirs.velocity(0.0, mine.q0))

@@ -5,6 +5,7 @@ import re
 import pytest
 
 import jostle as jo
+from plain import crowd
 
 pytest.importorskip("shapely")
 SCENARIO = """
@@ -62,7 +63,7 @@ def test_the_report_needs_no_network_and_is_small(reported):
 def test_a_blocked_run_says_so_first(tmp_path, only_words):
     plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"<gate>": ((5, 1.75), (5, 2.25))})
     q0 = [[4.0, 1.78], [4.0, 2.22]]
-    two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=q0, wish=lambda t, q: [1.0, 0.0])
+    two = crowd(2, radius=0.2, room=plan, q0=q0, wish=lambda t, q: [1.0, 0.0])
     sol = jo.solve(two, jo.Venel(), t=12.0, h=0.1, every=0.5)
     html = jo.viz.report(sol, tmp_path / "a.html", film=False).read_text(encoding="utf-8")
     assert '<p class="verdict bad">2 people, 2 still inside at t = 11.2 s. Blocked: nobody has moved on since' in html

@@ -1,6 +1,7 @@
 """Pictures: to scale, complete, and the near before the far."""
 
 import io
+import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -160,9 +161,12 @@ def test_the_colours_of_pressures_cover_all_of_them(pile):
     assert np.median(shades) > np.median(values[values > 0.0]) / values.max()  # weak ones differ from none
 
 
-@pytest.mark.parametrize("moments", [0, [], [0.0, 7.0]])
-def test_moments_outside_the_run_are_refused(pile, moments):
-    with pytest.raises(jo.InvalidValue, match="moments must be"):
+@pytest.mark.parametrize(
+    ("moments", "words"),
+    [(0, "moments must be"), ([], "moments must be"), ([0.0, 7.0], "no frame at t = 7: the run is")],
+)
+def test_moments_outside_the_run_are_refused(pile, moments, words):
+    with pytest.raises(jo.InvalidValue, match=words):
         strip(pile, moments)
 
 
@@ -238,3 +242,16 @@ def test_a_file_is_drawn_as_the_solution_that_it_holds(pile, tmp_path):
         assert [ax.get_title() for ax in strip(shown, [0.0, 0.0, 0.05]).axes[:-1]] == ["t = 0", "t = 0", "t = 0.05"]
     with pytest.raises(jo.InvalidValue, match="the path of a trajectory file, not 3"):
         draw(3)
+
+
+@pytest.mark.parametrize(("x", "y"), [(np.zeros(40), 0.2 * np.arange(40.0)), (np.array([0.0, 50.0]), np.zeros(2))])
+def test_towers_and_rows_have_room_for_their_labels(x, y):
+    bodies = jo.Motion(q0=np.stack([x, y + 0.1], axis=1), within=jo.Balls(np.full(len(x), 0.1)))
+    figure = jo.viz.strip(jo.solve(bodies, jo.Maury(), t=0.2, h=0.1))
+    figure.draw_without_rendering()
+    titles = [ax.title.get_window_extent() for ax in figure.axes[:-1]]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(titles))
+    heights = [label.get_window_extent() for label in figure.axes[0].get_yticklabels() if label.get_visible()]
+    inside = sorted((box.y0, box.y1) for box in heights)
+    assert all(below[1] < above[0] + 1.0 for below, above in itertools.pairwise(inside))
+    plt.close(figure)

@@ -10,6 +10,7 @@ import jostle as jo
 from jostle._tools.colours import DARK, LIGHT
 from jostle.viz.encoding import Encoder
 from jostle.viz.scene import Scene
+from plain import crowd as plain_crowd
 from rows import whole
 
 EXITS = {"east": [[6.0, 1.0], [6.0, 2.0]], "south": [[2.0, 0.0], [3.5, 0.0]]}
@@ -19,7 +20,7 @@ EXITS = {"east": [[6.0, 1.0], [6.0, 2.0]], "south": [[2.0, 0.0], [3.5, 0.0]]}
 def crowd(tmp_path_factory):
     """Six people in a room with two exits, from its file alone."""
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits=EXITS)
-    people = jo.crowds.crowd(6, radius=0.25, room=plan, seed=0)
+    people = plain_crowd(6, radius=0.25, room=plan, seed=0)
     path = tmp_path_factory.mktemp("crowd") / "crowd.vtkhdf"
     jo.solve(people, jo.Venel(), t=2.0, h=0.1, every=1.0, output=jo.io.Output(path, units=jo.io.SI))
     return jo.io.read(path)
@@ -45,7 +46,7 @@ def test_the_curve_counts_the_people_inside(opened):
     """Those who have left stay in the run for a while, behind the exit."""
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits=EXITS, columns=[(1.0, 3.0, 0.2)])
     group = jo.crowds.Group("all", places=[[5.5, 1.5], [4.0, 1.5], [1.0, 1.5]], radius=0.2, speed=1.0)
-    people = jo.crowds.crowd([group], room=plan)
+    people = plain_crowd([group], room=plan)
     sol = jo.solve(people, jo.Venel(), t=1.0, h=0.05, every=0.5)
     assert np.isfinite(sol.q[-1]).all()
     assert plan.inside(sol.q[-1]).sum() == 2
@@ -100,7 +101,7 @@ HIDDEN_CORNER = """() => {
 @pytest.mark.parametrize("size", [(900, 620), (700, 620), (1000, 400), (1280, 800)], ids=str)
 def test_the_whole_scene_is_shown_beside_or_below_the_legend_also_after_a_change_of_size(opened, size):
     plan = jo.crowds.Plan([(0, 0), (20, 0), (20, 12), (0, 12)], exits={"east": ((20, 5), (20, 6.2))})
-    people = jo.crowds.crowd(6, radius=0.25, room=plan, seed=0)
+    people = plain_crowd(6, radius=0.25, room=plan, seed=0)
     tab = opened(jo.solve(people, jo.Venel(), t=0.1, h=0.05), size=size)
     wait_until_drawn(tab)
     assert tab.evaluate(HIDDEN_CORNER) == [False, False, False]

@@ -13,6 +13,7 @@ import jostle as jo
 from jostle.viz.movie import between
 from jostle.viz.quantities import chosen
 from jostle.viz.scene import Scene
+from plain import crowd
 from rows import few
 
 
@@ -55,7 +56,7 @@ def on_a_line():
 
 def among_people():
     room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    return jo.crowds.crowd(4, radius=0.25, room=room), jo.Venel()
+    return crowd(4, radius=0.25, room=room), jo.Venel()
 
 
 def in_a_corner():

@@ -11,6 +11,7 @@ from jostle._tools.colours import GROUPS, LIGHT
 from jostle.crowds import DXF, read_plan, write_plan
 from jostle.crowds.model.facts import crowd_facts
 from jostle.viz.floor_plans import EXIT_COLOUR, JAM_COLOUR, LAYERS
+from plain import crowd
 from rows import few
 
 matplotlib.use("Agg")
@@ -26,7 +27,7 @@ def run():
         jo.crowds.Group("adults", 12, radius=0.2, speed=1.3, goal="east"),
         jo.crowds.Group("children", 8, radius=0.15, speed=1.0, goal="west"),
     ]
-    people = jo.crowds.crowd(groups, room=plan)
+    people = crowd(groups, room=plan)
     return jo.solve(people, jo.Venel(), t=12.0, h=0.1, every=0.5)
 
 
@@ -51,7 +52,7 @@ def test_openings_have_names_and_there_is_a_scale_bar(run):
 def test_people_who_have_not_come_in_yet_are_not_counted_inside():
     floor = [(0, 0), (6, 0), (6, 4), (0, 4)]
     plan = jo.crowds.Plan(floor, exits={"east": ((6, 1), (6, 2))})
-    people = jo.crowds.crowd(jo.crowds.Group("late", 3, radius=0.2, enters=[0.0, 0.0, 2.0], start=floor), room=plan)
+    people = crowd(jo.crowds.Group("late", 3, radius=0.2, enters=[0.0, 0.0, 2.0], start=floor), room=plan)
     sol = jo.solve(people, jo.Venel(), t=3.0, h=0.1)
     assert "inside 2    out 0" in jo.viz.plan(sol, 1).get_title(loc="left")
 
@@ -114,7 +115,7 @@ def test_the_map_of_forces_has_the_largest_force(run):
 
 def test_wide_plans_are_drawn_below_each_other():
     hall = jo.crowds.Plan([(0, 0), (60, 0), (60, 15), (0, 15)], exits={"east": ((60, 5), (60, 8))})
-    people = jo.crowds.crowd(5, radius=0.2, room=hall, speed=1.3)
+    people = crowd(5, radius=0.2, room=hall, speed=1.3)
     figure = jo.viz.plans(jo.solve(people, jo.Venel(), t=1.0, h=0.1), 3)
     left, bottom = zip(*[ax.get_position().p0 for ax in figure.axes], strict=True)
     figure.canvas.draw()
@@ -131,7 +132,7 @@ def test_an_unknown_layer_names_those_that_there_are(run):
 
 def test_people_who_have_not_reacted_are_not_in_a_jam():
     plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 1), (9, 2))})
-    people = jo.crowds.crowd(1, radius=0.2, room=plan, q0=[[2.0, 1.5]], speed=1.0, reaction=5.0)
+    people = crowd(1, radius=0.2, room=plan, q0=[[2.0, 1.5]], speed=1.0, reaction=5.0)
     sol = jo.solve(people, jo.Venel(), t=2.0, h=0.1, every=1.0)
     ax = jo.viz.plan(sol)
     [discs] = [one for one in ax.collections if type(one).__name__ == "EllipseCollection"]
@@ -165,7 +166,7 @@ def test_floors_stairs_gates_and_those_who_come_later_are_drawn():
     stairs = jo.crowds.Link("stairs <1>", ((6, 1), (6, 2)), ((16, 1), (16, 2)), length=5.0)
     plan = jo.crowds.Plan(floors, exits={"east": ((22, 1), (22, 3))}, links=[stairs])
     group = jo.crowds.Group("late", 4, radius=0.2, enters=[0.0, 0.0, 5.0, 9.0], start=floors[0])
-    people = jo.crowds.crowd([group], room=plan, gates=[jo.crowds.Gate("east", open=[(10.0, 60.0)], most=30)])
+    people = crowd([group], room=plan, gates=[jo.crowds.Gate("east", open=[(10.0, 60.0)], most=30)])
     ax = jo.viz.plan(people)
     said = words(ax)
     assert "east, 2.00 m, open 10 to 60 s, for 30 people" in said
@@ -237,7 +238,7 @@ def test_names_with_dollar_signs_are_drawn_as_they_are(tmp_path):
     box, exits = [(0, 0), (6, 0), (6, 4), (0, 4)], {odd: ((6, 1), (6, 2)), "west $1$": ((0, 1), (0, 2))}
     room = jo.crowds.Plan(box, exits=exits, labels={odd: (3, 3)})
     groups = [jo.crowds.Group(name, 2, radius=0.2) for name in (odd, "others")]
-    people = jo.crowds.crowd(groups, room=room)
+    people = crowd(groups, room=room)
     sol = jo.solve(people, jo.Venel(), t=1.0, h=0.1, every=0.5)
     drawn = [jo.viz.plan(room), jo.viz.plan(people), jo.viz.plan(sol), jo.viz.draw(sol, colour="group")]
     for number, one in enumerate(drawn):

@@ -10,6 +10,7 @@ from test_movie import pictures
 
 import jostle as jo
 from jostle import viz
+from plain import crowd
 from rows import whole
 
 WHITE = 250
@@ -46,7 +47,7 @@ def tray():
 def people():
     """People in a room with one exit."""
     room = jo.crowds.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 2.2))])
-    return jo.solve(jo.crowds.crowd(8, radius=0.25, room=room, speed=1.0), jo.Venel(), t=1.0, h=0.1, every=0.5)
+    return jo.solve(crowd(8, radius=0.25, room=room, speed=1.0), jo.Venel(), t=1.0, h=0.1, every=0.5)
 
 
 def on_a_line():

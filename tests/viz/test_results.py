@@ -8,6 +8,7 @@ import pytest
 
 import jostle as jo
 from jostle import macro, viz
+from plain import crowd
 
 
 @pytest.fixture(autouse=True)
@@ -148,7 +149,7 @@ def test_an_evacuation_is_counted_in_a_file_too(tmp_path):
 
 def test_an_evacuation_of_a_file_knows_its_plan(tmp_path):
     room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.1, until=room.empty)
+    sol = jo.solve(crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.1, until=room.empty)
     path = jo.io.write(sol, tmp_path / "room.vtkhdf")
     for shown in ((path,), (path, room)):
         assert viz.evacuation(*shown).lines[0].get_ydata()[-1] == 0
@@ -169,6 +170,6 @@ def test_an_evacuation_counts_people_from_when_they_enter():
     room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
     late = jo.crowds.Group("late", 2, radius=0.2, speed=1.2, enters=6.0)
     now = jo.crowds.Group("now", 1, radius=0.2, speed=1.2)
-    sol = jo.solve(jo.crowds.crowd([now, late], room=room), jo.Venel(), t=20.0, h=0.1)
+    sol = jo.solve(crowd([now, late], room=room), jo.Venel(), t=20.0, h=0.1)
     t, inside = viz.evacuation(sol).lines[0].get_data()
     assert [int(inside[np.searchsorted(t, at, side="right") - 1]) for at in (0.0, 5.0, 6.2, 20.0)] == [1, 0, 2, 0]

@@ -19,7 +19,8 @@ import jostle as jo
 
 r, full = 0.25, jo.crowds.densest_packing(0.25)
 room = jo.crowds.Room([(0, 0), (15, 0), (15, 15), (0, 15)], doors=[((15, 6), (15, 9))])
-discs = jo.crowds.crowd(500, room=room, radius=r, speed=1.4, seed=1)
+plain = jo.crowds.Plain()  # without behaviour, like the density
+discs = jo.crowds.crowd(500, room=room, radius=r, speed=1.4, seed=1, behaviour=plain)
 out = jo.Outlet(lambda q: q[:, 0] > 16.0)
 scheme = jo.Venel(solver=jo.Automatic(tol=1e-4))
 people = jo.solve(discs, scheme, t=60.0, h=0.2, every=1.0, changes=out, until=room.empty)

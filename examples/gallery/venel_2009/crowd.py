@@ -10,7 +10,8 @@ reactions :math:`\\lambda_{ij}`. They form arches that close the door for a mome
 import jostle as jo
 
 room = jo.crowds.Room([(0, 0), (7, 0), (7, 6), (0, 6)], doors=[((7, 2.6), (7, 3.5))])
-people = jo.crowds.crowd(80, radius=0.22, room=room, speed=1.4, seed=2)
+plain = jo.crowds.Plain()  # people push, as in the paper
+people = jo.crowds.crowd(80, radius=0.22, room=room, speed=1.4, seed=2, behaviour=plain)
 out = jo.Outlet(lambda q: q[:, 0] > 8.0)
 sol = jo.solve(
     people, jo.Venel(), t=60.0, h=0.04, every=0.2, changes=out, until=room.empty

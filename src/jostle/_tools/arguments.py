@@ -128,7 +128,7 @@ CLASSES = {
     "Console": "a rich.Console",
     "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid", "Group": "a jo.crowds.Group",
     "Lattice": "a lattice of jo.macro", "Map": "a map of densities or speeds",
-    "Link": "a jo.crowds.Link", "Metric": "a metric",
+    "Area": "a jo.crowds.Area", "Link": "a jo.crowds.Link", "Metric": "a metric",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
     "Plan": "a jo.crowds.Plan", "PlanFormat": "a plan format such as jo.crowds.DXF()", "Polar": "the polar of a cone",
     "Executor": "an executor of concurrent.futures", "Study": "a jo.study.Study",

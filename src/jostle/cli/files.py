@@ -421,15 +421,26 @@ def _pixels(size: str) -> tuple[int, int]:
 
 
 def report(
-    trajectory: Trajectory,
+    trajectory: Annotated[
+        Path,
+        typer.Argument(help="A trajectory, or with --runs a crowd scenario: a .toml file or a name from jostle list."),
+    ],
     target: Annotated[Path | None, output("Report file, .html; by default NAME.html.")] = None,
     author: Annotated[str, typer.Option(help="Name of the author, which the report shows.")] = "",
-    film: Annotated[bool, typer.Option(help="Put the film into the report.")] = True,
+    film: Annotated[bool, typer.Option(help="Put the film into the report of a trajectory.")] = True,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Number of runs of a scenario, which differ in their seeds.")
+    ] = None,
+    aset: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Available safe egress time (s), with which the slowest run is compared."),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Save a report about a crowd as one HTML file.
 
-    It has the plan, a film, curves, maps, tables, assumptions and versions.
+    The report of a trajectory has the plan, a film, curves, maps, tables, assumptions and versions. The report of a
+    scenario with --runs is one page of A4: times over all runs with their interval, the slowest run, exits and jams.
     """
     from jostle.io import are_images, read
     from jostle.viz.sources import need_matplotlib, target_for
@@ -441,6 +452,11 @@ def report(
     matplotlib.use("Agg")
     from jostle.viz import report as written
 
+    if trajectory.suffix == ".toml" or is_shipped(trajectory):
+        _report_runs(trajectory, target, author, runs, aset, overwrite)
+        return
+    if runs is not None or aset is not None:
+        raise InvalidValue(f"--runs and --aset are for scenarios, and {trajectory} is a trajectory, which is one run")
     if are_images(trajectory):
         raise InvalidValue(f"{trajectory} contains a density, not people: see jostle info {trajectory}")
     wanted = target_for(target or beside(trajectory, ".html"), "a report", PAGES, trajectory)
@@ -448,4 +464,26 @@ def report(
     run = read(trajectory)
     need_plan(run, trajectory, "jostle report")
     made = written(run, wanted, author=author, film=film)
+    say(f"{made} ({size(made.stat().st_size)})")
+
+
+def _report_runs(
+    scenario: Path, target: Path | None, author: str, runs: int | None, aset: float | None, overwrite: bool
+) -> None:
+    """The report of many runs of a scenario."""
+    from rich.console import Console
+
+    from jostle.study import report_crowd
+    from jostle.terminal import progress_bar
+    from jostle.verification import KNOWN_FAILURES
+    from jostle.viz.sources import target_for
+    from jostle.viz.viewer import PAGES
+
+    if runs is None:
+        raise InvalidValue(f"{scenario} is a scenario: give a number of runs, such as --runs 20, or a trajectory")
+    wanted = target_for(target or Path(f"{scenario.stem}.html"), "a report", PAGES, scenario)
+    check_free(wanted, overwrite)
+    failed = [f"{name} ({how})" for name, how in KNOWN_FAILURES.items()]
+    with progress_bar(Console(stderr=True)) as bar:
+        made = report_crowd(str(scenario), wanted, runs=runs, aset=aset, author=author, failed=failed, progress=bar)
     say(f"{made} ({size(made.stat().st_size)})")

@@ -466,6 +466,12 @@ class ContactMap(LinearMap):
         Number of rows of a contact.
     width : int
         Number of coordinates of a body.
+
+    Examples
+    --------
+    >>> G = NormalRows(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
+    >>> isinstance(G, ContactMap), G.height, G.width
+    (True, 1, 2)
     """
 
     i: Integers
@@ -751,8 +757,8 @@ class LeverBlocks(ContactMap):
     --------
     >>> G = LeverBlocks(np.array([0]), np.array([-1]), np.array([[0.0, -1.0]]), bodies=1,
     ...                 first=-np.array([[[1.0, 0.0, 0.5], [0.0, 1.0, 2.0]]]), second=np.zeros((1, 2, 3)))
-    >>> (G @ np.array([1.0, 0.0, -2.0])).tolist()
-    [-0.0, 4.0]
+    >>> (G @ np.array([1.0, 0.0, -2.0]) + 0.0).tolist()
+    [0.0, 4.0]
     """
 
     first: Array = field(kw_only=True)

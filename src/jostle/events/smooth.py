@@ -303,7 +303,7 @@ class SmoothContacts:
         """|w|^2 / d - (n . w)^2 / d for distances d of two bodies that pass each other with velocity w."""
         here, each = self.linearise(t, q), u.reshape(self.bodies, -1)
         i, j = self.pairs[rows].T
-        w = np.where(j[:, None] >= 0, each[j], 0.0) - each[i]
+        w = np.where(j[:, None] >= 0, each[np.maximum(j, 0)], 0.0) - each[i]
         along = here.G.toarray()[rows] @ u
         return np.asarray(here.bends[rows] * ((w * w).sum(axis=1) - along * along))
 

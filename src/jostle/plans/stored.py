@@ -72,7 +72,7 @@ def plan_of(sol: Solution) -> Plan | None:
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> sol = jo.solve(jo.crowds.crowd(1, radius=0.25, room=room), jo.Venel(), t=0.1, h=0.1)
+    >>> sol = jo.solve(jo.crowds.crowd(1, radius=0.25, room=room), jo.Venel(), t=0.1, h=0.05)
     >>> plan_of(sol) is room
     True
     """

@@ -18,6 +18,7 @@ from jostle.crowds.measure.summary import LONGEST_INTERVAL
 from jostle.crowds.model.behaviours import BEHAVIOURS, AvoidJams, behaving
 from jostle.crowds.model.crowd import OUTLET_RADII, crowd
 from jostle.crowds.model.crowd import Crowd as People
+from jostle.crowds.model.defaults import BEHAVIOUR
 from jostle.crowds.model.distributions import SPEEDS, LogNormal, Normal, Uniform
 from jostle.crowds.model.groups import Group, arrivals, timetable
 from jostle.crowds.model.journeys import AnyStop, Queue, Stop, WaitingArea, check_stop
@@ -66,8 +67,6 @@ from jostle.schemes.capabilities import EXCHANGE
 
 DEFAULT_STEP = 0.05
 """Time step (s) if the file does not set it; `solve` warns of steps above 0.07 s."""
-DEFAULT_BEHAVIOUR = "pedestrians"
-"""The behaviour if the file does not name one."""
 
 DISTRIBUTIONS = (
     table_of(Normal, kind="normal"),
@@ -249,7 +248,7 @@ else:
             "n": HowMany, "radius": Radius, "speed": Speed, "reaction": Times, "goal": Text, "start": Corners,
             "places": Points, "knows": Annotated[tuple[Text, ...], many(1)], "enters": Enters, "family": HowMany,
         },
-        own={"name": None, "radius": 0.2, "speed": 1.34},
+        own={"name": None},
         base=GroupBase,
     )  # fmt: skip
     StairsTable = table_of(
@@ -323,9 +322,9 @@ class Crowd(ProblemTable):
     gates: Annotated[tuple[GateTable, ...], many()] = Field((), description="Doors and exits that open and close.")
     groups: Annotated[tuple[GroupTable, ...], many(1)] = Field(description="Groups of people.")
     behaviour: Annotated[BehaviourBase, OneOf(BEHAVIOURS, table=behaviour_table)] = Field(
-        {"kind": DEFAULT_BEHAVIOUR},
+        {"kind": BEHAVIOUR},
         validate_default=True,
-        description=f'How people react to each other; {{ kind = "{DEFAULT_BEHAVIOUR}" }} by default.',
+        description=f'How people react to each other; {{ kind = "{BEHAVIOUR}" }} by default.',
     )
     avoid_jams: Switch = Field(
         False, description="People without a goal choose the exit with the shortest expected time."

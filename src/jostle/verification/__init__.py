@@ -4,6 +4,6 @@
 behaviour of scenarios. Tests with fewer people or smaller sizes than in the guideline are marked as reduced.
 """
 
-from jostle.verification.standards import EDITIONS, Line, verify
+from jostle.verification.standards import EDITIONS, KNOWN_FAILURES, Line, verify
 
-__all__ = ["EDITIONS", "Line", "verify"]
+__all__ = ["EDITIONS", "KNOWN_FAILURES", "Line", "verify"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from jostle.crowds import crowd_summary, exit_use, flow, jams, leaving_times, travel, weidmann
 from jostle.crowds.measure.crowding import FRUIN
+from jostle.crowds.model.defaults import RADIUS, SPEED
 from jostle.crowds.model.facts import crowd_facts
 from jostle.result.solution import Solution
 from jostle.scenarios import parse
@@ -19,8 +20,6 @@ from jostle.scenarios.toml import document
 # Scenarios of the tests: how they are made from a few numbers and solved.
 
 
-RADIUS, SPEED = 0.2, 1.34
-"""Default radius (m) and desired speed (m/s) of the people in the tests."""
 BEHAVIOUR: dict[str, Any] = {}
 """The key `behaviour` of all tests; empty for the default behaviour of scenario files."""
 Corners = Sequence[Sequence[float]]
@@ -56,7 +55,7 @@ def solved(
         "kind": "crowd",
         "rooms": [{"corners": corners} for corners in rooms],
         "exits": [{"name": name, "ends": ends} for name, ends in exits.items()],
-        "groups": [{"radius": RADIUS, "speed": SPEED, **group} for group in groups],
+        "groups": list(groups),
         **BEHAVIOUR,
         **more,
     }

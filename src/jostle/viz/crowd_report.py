@@ -159,7 +159,7 @@ def report(
     >>> import jostle as jo, tempfile
     >>> room = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits={"east": ((6, 1), (6, 2.2))})
     >>> people = jo.crowds.crowd(5, radius=0.2, room=room, speed=1.3)
-    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.1, every=0.5)
+    >>> run = jo.solve(people, jo.Venel(), t=12.0, h=0.05, every=0.5)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     html = report(run, f"{folder}/run.html", title="Five people", film=False).read_text()
     >>> "<title>Five people</title>" in html, "5 people, all have left" in html
@@ -250,7 +250,7 @@ def _answers(shot: Shot) -> list[str]:
 def _pictures(shot: Shot) -> list[str]:
     """The floor plan at several times, the curves, and the maps."""
     html = ["<h2>Plan</h2>", _plans(shot, shot.frames(MOMENTS)), "<h2>Curves</h2>"]
-    html += [f'<div class="pair">{_image(_inside(shot.found, shot.sol))}{_image(_travel(shot.found))}</div>']
+    html += [f'<div class="pair">{image(_inside(shot.found, shot.sol))}{image(_travel(shot.found))}</div>']
     html.append("<h2>Maps of the whole run</h2>")
     names = ["worst density", "level of service", "speed", "jam time"]
     if shot.sol.contacts_saved:
@@ -260,7 +260,7 @@ def _pictures(shot: Shot) -> list[str]:
     for name in names:
         figure = plt.figure(figsize=(width, (width - 1.2) / shot.aspect + 0.3), layout="compressed")
         draw_plan(shot, figure.subplots(), -1, name)
-        maps.append(_image(figure, name.capitalize()))
+        maps.append(image(figure, name.capitalize()))
     return [*html, *maps]
 
 
@@ -275,7 +275,7 @@ def _plans(shot: Shot, moments: Sequence[int]) -> str:
     for ax, k in zip(grid, moments, strict=False):
         draw_plan(shot, ax, k, None)
     shot.legend(figure)
-    return _image(figure, "People on the plan, until most of them have left.")
+    return image(figure, "People on the plan, until most of them have left.")
 
 
 def _inside(found: CrowdSummary, sol: Solution) -> Figure:
@@ -395,7 +395,7 @@ def _film(sol: Solution, title: str, most_bytes: int) -> str:
     return f'<iframe title="Film of the run" sandbox="allow-scripts" srcdoc="{escape(html)}"></iframe>'
 
 
-def _image(figure: Figure, caption: str = "") -> str:
+def image(figure: Figure, caption: str = "") -> str:
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=DOTS)
     plt.close(figure)

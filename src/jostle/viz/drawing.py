@@ -70,6 +70,8 @@ def as_seen(points: Array, view: tuple[float, float]) -> Array:
 
 MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
 """Width of the bar of the largest force in two and three dimensions, as a fraction of the median diameter."""
+LEAST_SIDES = np.array([0.25, 0.12])
+"""Smallest width of a picture over its height, and smallest height over its width: room for ticks and titles."""
 SPACE_MARGIN = 0.004
 """Margin for bodies in space, whose axes are not drawn: half the width of an outline."""
 BALL_LAYERS = (
@@ -141,6 +143,10 @@ class Picture:
             times.append(frame.t)
         if not low < high:
             low, high = (low, low + 1.0) if np.isfinite(low) else (0.0, 1.0)
+        sides = box.upper - box.lower
+        if scene.d == 2 and np.isfinite(sides).all():
+            short = np.maximum(LEAST_SIDES * sides[::-1] - sides, 0.0) / 2.0
+            box = View(box.lower - short, box.upper + short)
         wider = box.wider(MARGIN)
         if scene.d == 2:
             limits = View(*wider)

@@ -437,9 +437,9 @@ def fundamental_diagram(
     --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
-    >>> people = jo.crowds.crowd(3, radius=0.2, room=plan, q0=[[1, 0.5], [2, 0.5], [3, 0.5]], speed=1.2)
-    >>> sol = jo.solve(people, jo.Venel(), t=2.0, h=0.1)
-    >>> found = fundamental_diagram(sol, [(2, 0), (4, 0), (4, 1), (2, 1)])
+    >>> q0, plain = [[1, 0.5], [2, 0.5], [3, 0.5]], jo.crowds.Plain()
+    >>> people = jo.crowds.crowd(3, room=plan, q0=q0, speed=1.2, behaviour=plain)
+    >>> found = fundamental_diagram(jo.solve(people, jo.Venel(), t=2.0, h=0.1), [(2, 0), (4, 0), (4, 1), (2, 1)])
     >>> float(found.speed.min().round(6)), bool((found.density > 0.0).all())
     (1.2, True)
     """
@@ -591,7 +591,7 @@ def crowd_maps(
     --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (4, 0), (4, 2), (0, 2)], exits={"east": ((4, 0.5), (4, 1.5))})
-    >>> sol = jo.solve(jo.crowds.crowd(6, radius=0.2, room=plan, speed=1.2), jo.Venel(), t=1.0, h=0.1)
+    >>> sol = jo.solve(jo.crowds.crowd(6, radius=0.2, room=plan, speed=1.2), jo.Venel(), t=1.0, h=0.05)
     >>> maps = crowd_maps(sol, size=2.0)
     >>> maps.worst.shape, bool(maps.peak[0] >= 6 / 8), bool((maps.mean <= maps.worst).all())
     ((1, 2), True, True)

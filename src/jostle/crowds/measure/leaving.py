@@ -570,7 +570,7 @@ def travel(sol: Solution, plan: Any = None) -> Travel:
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
     >>> people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[1.0, 0.5], [7.0, 0.5]], speed=[2.0, 1.0])
-    >>> found = travel(jo.solve(people, jo.Venel(), t=6.0, h=0.1))
+    >>> found = travel(jo.solve(people, jo.Venel(), t=6.0, h=0.05))
     >>> found.time.round(6).tolist(), found.way.round(6).tolist(), found.loss.round(6).tolist()
     ([4.0, 2.0], [8.0, 2.0], [0.0, 0.0])
     """

@@ -604,7 +604,19 @@ class Pedestrians:
 
 @dataclass(frozen=True)
 class Plain:
-    """People walk the shortest way at their own speed, and push: the model of Venel 2009."""
+    """People walk the shortest way at their own speed, and push: the model of Venel 2009, section 4.2.
+
+    Called with a wish, its plan and the radii of people (n,), it returns the wish.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 0), (9, 3))})
+    >>> places = [[4.0, 1.5], [4.5, 1.5]]
+    >>> people = jo.crowds.crowd(2, room=plan, q0=places, behaviour=Plain())
+    >>> people.wish(0.0, people.q0).tolist()                # those behind do not care for those in front
+    [[1.34, 0.0], [1.34, 0.0]]
+    """
 
     def __call__(self, wish: Wish, plan: Plan, radii: ArrayLike) -> Wish:
         return wish

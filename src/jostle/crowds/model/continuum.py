@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.crowds.model.groups import DEFAULT_SPEED, polygon_of
+from jostle.crowds.model.defaults import RADIUS, SPEED
+from jostle.crowds.model.groups import polygon_of
 from jostle.crowds.model.walk import walk
 from jostle.crowds.model.wish import Behaviour, FreeWish, Wish
 from jostle.errors import InvalidValue
@@ -160,9 +161,9 @@ def density(
     n: float | Callable[[Array, Array], ArrayLike],
     *,
     room: Plan,
-    radius: Positive,
+    radius: Positive = RADIUS,
     h: Positive,
-    speed: Positive = DEFAULT_SPEED,
+    speed: Positive = SPEED,
     goal: str | None = None,
     start: Any = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
@@ -184,11 +185,11 @@ def density(
         Number of people, spread evenly over `start`; or people per unit area as a function of position.
     room : Plan
         The floor plan.
-    radius : float
+    radius : float, default 0.2
         Radius of a person (m).
     h : float
         Side of a cell (m), at most the width of each opening.
-    speed : float, default 1.0
+    speed : float, default 1.34
         Desired speed (m/s).
     goal : str, optional
         Name of the exit. None means the nearest exit.
@@ -364,7 +365,7 @@ def _wish(
     if wish is None:
         spacing = None if plan.convex else SPACING * h
         return walk(plan, radius=CLEARANCE * h, speed=speed, goal=goal, spacing=spacing)
-    if goal is not None or speed != DEFAULT_SPEED:
+    if goal is not None or speed != SPEED:
         raise InvalidValue("a density with wish= takes neither speed nor goal: make them part of the wish")
     if isinstance(wish, Behaviour):
         raise InvalidValue(

@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Natural, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite
 from jostle.contacts import check_start
-from jostle.crowds.model.behaviours import Reaction, behaving, reacting
+from jostle.crowds.model.behaviours import BEHAVIOURS, Reaction, behaving, reacting
+from jostle.crowds.model.defaults import BEHAVIOUR, RADIUS, SPEED
 from jostle.crowds.model.distributions import Distribution
 from jostle.crowds.model.gates import ClosedGates, GatedWalk, Gates, check_gates
-from jostle.crowds.model.groups import DEFAULT_SPEED, ONE_GROUP, Entry, Group, groups_of, places_of, regions
+from jostle.crowds.model.groups import ONE_GROUP, Entry, Group, groups_of, places_of, regions
 from jostle.crowds.model.journeys import AnyStop, Itinerary
 from jostle.crowds.model.stairs import StairPaces, Stairs, doors_of, with_lift_doors
 from jostle.crowds.model.turns import TakingTurns, narrow
@@ -286,10 +287,10 @@ class Crowd(Sweeping):
         >>> import jostle as jo
         >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
         >>> people = jo.crowds.crowd(3, radius=0.25, room=room)
-        >>> jo.solve(people, jo.Venel(), t=60.0, h=0.1).status
+        >>> jo.solve(people, jo.Venel(), t=60.0, h=0.05).status
         'stopped'
         >>> gated = jo.crowds.crowd(3, radius=0.25, room=room, gates=[jo.crowds.Gate("door 0", most=1)])
-        >>> jo.solve(gated, jo.Venel(), t=60.0, h=0.1).status
+        >>> jo.solve(gated, jo.Venel(), t=60.0, h=0.05).status
         'blocked'
         """
         order = self.wish.order if self.wish.goals else None
@@ -362,8 +363,8 @@ def crowd(
     n: int | Group | Sequence[Group],
     *,
     room: Plan,
-    radius: ArrayLike | Distribution | None = None,
-    speed: ArrayLike | Distribution = DEFAULT_SPEED,
+    radius: ArrayLike | Distribution = RADIUS,
+    speed: ArrayLike | Distribution = SPEED,
     reaction: ArrayLike | Distribution = 0.0,
     seed: Natural | np.random.Generator = 0,
     goal: str | Sequence[str | None] | None = None,
@@ -386,9 +387,9 @@ def crowd(
         Number of people, or groups of people.
     room : Plan
         The floor plan.
-    radius : float, array_like or Distribution, optional
-        Radius of each person (m): one for all, one for each, or drawn from a distribution. Required without groups.
-    speed : float, array_like or Distribution, default 1.0
+    radius : float, array_like or Distribution, default 0.2
+        Radius of each person (m): one for all, one for each, or drawn from a distribution.
+    speed : float, array_like or Distribution, default 1.34
         Desired speed of each person (m/s): one for all, one for each, or drawn.
     reaction : float, array_like or Distribution, default 0.0
         Pre-movement time of each person (s): one for all, one for each, or drawn.
@@ -397,9 +398,10 @@ def crowd(
     goal : str or sequence of str, optional
         Name of the exit of all people or of each person. None means the nearest exit.
     behaviour : callable (wish, plan, radii) -> Wish, or Behaviour class, optional
-        How people react to each other: ``Pedestrians()`` is the behaviour of people in buildings, ``Inhibition`` or
-        ``functools.partial(Inhibition, T=0.5)`` a time gap. It changes the wish, in which people stand until their
-        reaction time. None means that people walk the shortest way and push.
+        How people react to each other: ``Plain()`` is the model of Venel 2009, in which people walk the shortest way
+        and push, ``Inhibition`` or ``functools.partial(Inhibition, T=0.5)`` a time gap. It changes the wish, in which
+        people stand until their reaction time. None means ``Pedestrians()``, the behaviour of people in buildings, or
+        no other behaviour than that of `wish`, if it is given.
     start : polygon or array_like, shape (k, 2), optional
         Region in which people are placed at random, a `shapely.Polygon` or its corners. None means the whole plan.
     q0 : array_like, shape (n, 2), optional
@@ -437,7 +439,7 @@ def crowd(
     speeds = np.concatenate([group.speeds for group in groups])
     late = np.concatenate([group.reactions for group in groups])
     goals = [goal for group in groups for goal in group.goals]
-    if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
+    if wish is not None and (any(goal is not None for goal in goals) or (speeds != SPEED).any()):
         raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
     warn_of_units(room, radii)
     people = Balls(radii)
@@ -471,6 +473,8 @@ def crowd(
         wished = reacting(wish if isinstance(wish, Wish) else FreeWish(wish, nearer=None), late)
     if wished.goals and narrow(room):
         wished = TakingTurns(wished, room)
+    if behaviour is None and wish is None:
+        behaviour = BEHAVIOURS.get(BEHAVIOUR)()
     if behaviour is not None:
         wished = behaving(behaviour, wished, room, radii)
     enters = np.concatenate([group.times_of_entry for group in groups])

@@ -40,7 +40,7 @@ def crowd_facts(sol: Solution) -> CrowdFacts:
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> crowd_facts(jo.solve(jo.crowds.crowd(2, radius=0.25, room=room, speed=1.2), jo.Venel(), t=0.1, h=0.1)).speeds
+    >>> crowd_facts(jo.solve(jo.crowds.crowd(2, radius=0.25, room=room, speed=1.2), jo.Venel(), t=0.1, h=0.05)).speeds
     array([1.2, 1.2])
     """
     facts = sol.facts

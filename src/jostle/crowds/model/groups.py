@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Count, Finite, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.bodies import body_radii
+from jostle.crowds.model.defaults import RADIUS, SPEED
 from jostle.crowds.model.distributions import Distribution
 from jostle.crowds.model.walk import check_reaction, check_speed, warn_of_speeds
 from jostle.errors import InvalidValue
@@ -288,11 +289,9 @@ class _InPlan(Placed):
         return np.asarray(free)
 
 
-DEFAULT_SPEED = 1.0
-"""Default walking speed, in units of length per second."""
 ONE_GROUP = "people"
 """Name of the only group of a crowd that is made without groups."""
-UNSAID = {"speed": DEFAULT_SPEED, "reaction": 0.0}
+UNSAID = {"radius": RADIUS, "speed": SPEED, "reaction": 0.0}
 """Defaults of `crowd` that groups replace."""
 DRAWN = {
     "radius": (np.greater, "above 0"),
@@ -314,9 +313,9 @@ class Group:
         Name of the group.
     n : int, optional
         Number of people at random places. Either `n` or `places` is required.
-    radius : float, array_like or Distribution
+    radius : float, array_like or Distribution, default 0.2
         Radius (m): one for all, one for each, or drawn from a distribution.
-    speed : float, array_like or Distribution, default 1.0
+    speed : float, array_like or Distribution, default 1.34
         Desired speed (m/s): one for all, one for each, or drawn.
     reaction : float, array_like or Distribution, default 0.0
         Pre-movement time (s), before which nobody walks: one for all, one for each, or drawn.
@@ -350,8 +349,8 @@ class Group:
     name: str
     n: int | None = None
     _: KW_ONLY
-    radius: ArrayLike | Distribution
-    speed: ArrayLike | Distribution = DEFAULT_SPEED
+    radius: ArrayLike | Distribution = RADIUS
+    speed: ArrayLike | Distribution = SPEED
     reaction: ArrayLike | Distribution = 0.0
     goal: str | Sequence[str | None] | None = None
     start: Any = None
@@ -493,8 +492,6 @@ def groups_of(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Gr
         raise InvalidValue(
             f"n must be a number of people or groups, not an array of shape {np.shape(n)}; give positions as q0="
         )
-    if said["radius"] is None:
-        raise InvalidValue("radius is missing: crowd(n, radius=0.25, room=...), or give groups of people")
     q0 = said.pop("q0")
     if q0 is None:
         return [Group(ONE_GROUP, int(n), **said)]

@@ -262,7 +262,7 @@ class Journey(Behaviour):
     --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (8, 0), (8, 4), (0, 4)], exits={"east": ((8, 1.5), (8, 2.5))})
-    >>> walk = jo.crowds.walk(plan, radius=0.25, stops={"desk": (1, 3)})
+    >>> walk = jo.crowds.walk(plan, radius=0.25, speed=1.0, stops={"desk": (1, 3)})
     >>> journey = Journey(walk, ["desk", "east"], people=1, reach=0.5)
     >>> journey(0.0, np.array([[1.0, 1.0]])).round(6).tolist(), journey(0.0, np.array([[1.0, 2.6]])).round(1).tolist()
     ([[0.0, 1.0]], [[1.0, -0.0]])

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, finite, shaped
+from jostle.crowds.model.defaults import RADIUS, SPEED
 from jostle.crowds.model.wish import NEAREST, Wish
 from jostle.errors import Implausible, InvalidValue, warn
 from jostle.plans.plan import Plan
@@ -287,8 +288,8 @@ class Walk(Shortest):
 def walk(
     plan: Plan,
     *,
-    radius: ArrayLike,
-    speed: ArrayLike = 1.0,
+    radius: ArrayLike = RADIUS,
+    speed: ArrayLike = SPEED,
     goal: str | Sequence[str | None] | None = None,
     spacing: Positive | None = None,
     closed: ArrayLike = (),
@@ -303,9 +304,9 @@ def walk(
     ----------
     plan : Plan
         The floor plan.
-    radius : float or array_like, shape (n,)
+    radius : float or array_like, shape (n,), default 0.2
         Radii of people (m), one for all or one for each.
-    speed : float or array_like, shape (n,), default 1.0
+    speed : float or array_like, shape (n,), default 1.34
         Desired speeds (m/s), one for all or one for each.
     goal : str or sequence of str, optional
         Name of the exit, the stairs or the stop of all people or of each person. None means the nearest exit.
