@@ -185,7 +185,9 @@ def test_list_schema_and_doctor_can_be_read_by_machines(jostle):
     assert found["version_jostle"] == jo.__version__
     assert found["trajectory"] == "101 frames written and read"
     assert "device" in found["gpu"]
-    assert "hourglass" in jostle("list")[1]
+    listed = jostle("list")[1].splitlines()
+    assert any(line.startswith("  hourglass ") for line in listed)
+    assert [line for line in listed if line != line.rstrip()] == []
 
 
 def test_info_of_scenarios_and_trajectories(here, jostle):

@@ -545,3 +545,9 @@ def test_a_run_without_bodies_has_an_empty_gradient():
     found = jo.sensitivity(nobody, jo.Maury(), t=0.1, h=0.1).reverse(q=np.zeros((0, 2)))
     assert found.q0.shape == (0, 2)
     assert found.radii.shape == (0,)
+
+
+def test_bodies_without_contacts_have_the_derivatives_of_a_flight():
+    apart = jo.Motion(q0=[[0.0, 0.0], [5.0, 0.0]], v0=[[0.0, 1.0]] * 2, within=jo.Balls([0.1, 0.1]))
+    found = jo.sensitivity(apart, jo.Maury(), t=0.2, h=0.1).forward(v0=[[1.0, 0.0], [0.0, 0.0]])[0]
+    np.testing.assert_allclose(found, [[0.2, 0.0], [0.0, 0.0]], atol=1e-15)

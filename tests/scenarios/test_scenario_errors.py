@@ -1,7 +1,10 @@
 """What an error says: file and line, the key with its path, the value, what is allowed, the nearest spelling."""
 
+import sys
+
 import pytest
 
+from jostle.errors import MissingPackage
 from jostle.scenarios import ScenarioError, load, parse
 
 FILE = """\
@@ -187,3 +190,9 @@ def test_settings_too_deep_are_refused():
     assert "nested deeper" in message(FILE, settings=["title=" + "[" * 60 + "]" * 60])
     assert "must be key=value" in message(FILE, settings=[".".join("a" * 100) + "=1"])
     assert "must be key=value" in message(FILE, settings=["title='\udcff'"])
+
+
+def test_a_missing_package_is_no_fault_of_a_line_of_the_file(monkeypatch):
+    monkeypatch.setitem(sys.modules, "shapely", None)
+    with pytest.raises(MissingPackage, match=r"^floor plans and crowds need the package shapely\. To install it:\n"):
+        load("evacuation").build()

@@ -93,7 +93,7 @@ class Run:
         q0, sets = self.problem.q0, parts(self.problem.within)
         self.bodies = len(q0) if q0.ndim > 1 else 1
         first = self.problem.within.near(0.0, q0, 0.0)
-        if first.part_count > 1 and q0.size % first.bodies == 0:
+        if first.part_count > 1 and q0.size % first.part_count == 0:
             self.bodies = first.part_count
         self.numbers = [Q.near(0.0, q0, 0.0).numbers for Q in sets]
         common = self.problem.within.bodies
