@@ -45,7 +45,7 @@ def steps(problem: Any, h: float, state: Any, law: str, tol: float, number: int)
         q0=state.q, v0=state.u, force=problem.constant_force, mass=mass, within=problem.within, law=laws[law], **spin
     )
     scheme = jo.Maury(solver=jo.GaussSeidel(tol=tol, max_iterations=MOST_SWEEPS))
-    now = state if law == "coulomb" else State.of(0.0, pile.pose0, pile.w0)
+    now = state if law == "coulomb" else State(0.0, pile.pose0, pile.w0)
     sweeps, milliseconds, missed = [], [], 0
     for _ in range(number):
         begin = time.perf_counter()

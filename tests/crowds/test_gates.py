@@ -329,9 +329,9 @@ def test_mistakes_in_a_file_are_named(said, message):
 
 def test_a_person_who_passes_a_gate_twice_counts_once():
     visitor = Group("visitor", places=[[4.6, 2.0]], radius=0.2, speed=1.2, route=["shop"], goal="west")
-    late = Group("late", places=[[2.0, 1.0]], radius=0.2, speed=1.2, reaction=8.0, goal="east")
+    late = Group("late", places=[[2.0, 1.0]], radius=0.2, speed=1.2, reaction=8.0, route=["shop"], goal="west")
     people = crowd([visitor, late], room=PLAN, stops={"shop": Stop((7.0, 2.0))}, gates=[Gate("door 0", most=2)])
     sol = solved(people)
-    assert jo.crowds.crossings(sol, PLAN.doors[0]).person.tolist() == [0, 0, 1]
+    assert jo.crowds.crossings(sol, PLAN.doors[0]).person.tolist() == [0, 0, 1, 1]
     assert np.isfinite(jo.crowds.leaving_times(sol)).all()
     assert jo.crowds.crowd_summary(sol).gates["door 0"].shape == (2,)

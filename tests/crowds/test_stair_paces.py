@@ -7,6 +7,7 @@ import jostle as jo
 from jostle.crowds import Group, Link, Plan, Stop
 from jostle.plans.links import STAIR_PACES
 from jostle.scenarios import parse
+from jostle.schemes.state import State
 from plain import crowd
 from rows import whole
 
@@ -116,6 +117,41 @@ def test_two_people_who_want_each_others_place_at_the_end_of_stairs_step_aside()
     people = crowd(groups, room=plan)
     sol = jo.solve(people, jo.Venel(), t=15.0, h=H, until=plan.empty)
     assert sol.status == "stopped"
+
+
+def test_on_narrow_stairs_one_direction_walks_at_a_time_and_a_resumed_run_knows_whose_turn_it_is(tmp_path):
+    plan = building({"street": ((0, 1), (0, 2)), "roof": ((24, 1), (24, 2))}, both=True)
+
+    def go(t, **more):
+        groups = [Group("street", 4, radius=R, goal="street", start=UPPER)]
+        groups += [Group("roof", 4, radius=R, goal="roof", start=GROUND)]
+        people = crowd(groups, room=plan, seed=1, behaviour=jo.crowds.Pedestrians())
+        return jo.solve(people, jo.Venel(), t=t, h=0.05, **more)
+
+    sol = go(60.0)
+    assert sol.status == "stopped"
+    part, depth = plan.shafts["stairs"].where(sol.q.reshape(-1, 2))
+    on = ((part > 0.0) & (part < 1.0) & (depth > 0.0) & (depth < LENGTH)).reshape(sol.q.shape[:2])
+    down, up = on[:, :4].any(axis=1), on[:, 4:].any(axis=1)
+    assert (down | up).any()
+    assert not (down & up).any()
+    go(4.2, output=jo.io.Output(checkpoint=tmp_path / "c"))
+    resumed = go(6.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
+    np.testing.assert_array_equal(resumed.q[-1], sol.q[np.searchsorted(sol.t, 6.0 - 1e-9)])
+
+
+def test_a_place_at_the_end_of_stairs_where_somebody_stands_is_taken():
+    """A contact with somebody at the same point has no normal."""
+    plan = building({"street": ((0, 1), (0, 2)), "roof": ((24, 1), (24, 2))}, both=True)
+    place = plan.passages[1].places(np.array([0.5]), np.array([R]))[0]
+    places = {"roof": (4.0 - 1.04 * R, 1.5), "street": place}
+    people = crowd([Group(to, places=[q], radius=R, goal=to) for to, q in places.items()], room=plan)
+    stairs = people.changes()[1]
+    state = State.of(0.0, people.q0, np.zeros((2, 2)))
+    moved = people.q0.copy()
+    moved[0] = place
+    assert not stairs._free(state, moved, 0)
+    assert np.linalg.norm(np.diff(stairs(state).q, axis=0)) >= 2.0 * R * (1.0 - 1e-6)
 
 
 def test_the_nearest_exit_may_be_over_stairs_that_are_walked_back():

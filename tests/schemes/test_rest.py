@@ -61,8 +61,9 @@ def test_what_rests_stays_at_rest_for_each_step_and_tolerance(scheme, tol, law, 
     for h in (2e-2, 1e-3, 1e-4):
         speed, moved, _ = rested(pack, scheme(solver=jo.GaussSeidel(tol=tol)), h, law)
         bodies = len(pack()[0])  # each contact of a tower adds its part
-        assert speed < 15.0 * tol * max(bodies, 5)
-        assert moved < tol * max(2.0, bodies / 4.0)
+        aimed = law is not None and tol > 1e-5  # the first sweeps aim at less than is allowed
+        assert speed < tol * (6.0 if aimed else 15.0 * max(bodies, 5))
+        assert moved < tol * (0.1 if aimed else max(2.0, bodies / 4.0))
 
 
 @pytest.mark.parametrize("solver", [jo.ActiveSet, jo.InteriorPoint, jo.GaussSeidel, jo.Automatic])

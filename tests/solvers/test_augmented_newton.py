@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.convex import Cones, Polyhedron
-from jostle.solvers import augmented_newton, automatic
+from jostle.solvers import augmented_newton, automatic, gauss_seidel
 from jostle.solvers.augmented_newton import AugmentedNewton
 
 
@@ -111,6 +111,7 @@ def test_newtons_method_ends_where_slips_count_as_sticking(monkeypatch):
         return answer
 
     monkeypatch.setattr(automatic, "FIRST_SWEEPS", 20)
+    monkeypatch.setattr(gauss_seidel, "AIMED_SWEEPS", 1)
     monkeypatch.setattr(AugmentedNewton, "_solve", counted)
     jo.solve(heap_of_30_discs(), jo.Maury(solver=jo.Automatic(tol=1e-3)), t=0.6, h=0.02)
     assert 0 < sum(taken) <= 23

@@ -88,8 +88,8 @@ class Gate:
         Intervals (from, to) in which the gate is open (s), one after the other; the last may end at inf. None means
         that it is open from the start.
     most : int, optional
-        Number of people after whom the gate closes for good; a person who passes several times counts once. People who
-        stand in the gate at that moment may pass, too. None means no limit.
+        Number of people after whom the gate closes for good. A person who passes several times counts once, and may
+        come back. People who stand in the gate at that moment may pass, too. None means no limit.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from jostle.kernels import offers
 from jostle.solvers.augmented_newton import AugmentedNewton
 from jostle.solvers.base import Declined, Solver
 from jostle.solvers.dual_active_set import ActiveSet
-from jostle.solvers.gauss_seidel import AT_ONCE, GaussSeidel
+from jostle.solvers.gauss_seidel import AT_ONCE, GaussSeidel, aimed
 from jostle.solvers.interior_point import BYTES, InteriorPoint, most_memory
 from jostle.solvers.semismooth_newton import SemismoothNewton
 
@@ -109,6 +109,7 @@ class Automatic(Solver):
         return _sweeps(self.tol, min(AT_ONCE, FIRST_SWEEPS))._swept_at_once(w, K, M, guess)
 
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
+        yield from aimed(K, self.tol)
         if not offers(K.c, OTHER_KERNELS):
             yield from self._first_order()
             return

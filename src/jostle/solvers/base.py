@@ -110,6 +110,8 @@ class Solver(NamedArguments):
     accepts_start: ClassVar[bool] = True
     slow: ClassVar[bool] = False
     takes_cones: ClassVar[bool] = False
+    examined: ClassVar[bool] = True
+    """Whether multipliers that missed the tolerance are examined for a contradiction."""
 
     kernels: ClassVar[frozenset[str]] = frozenset(KERNELS)
 
@@ -243,7 +245,7 @@ class Solver(NamedArguments):
             tried.append(Projection(u.reshape(target.shape), guess, found, used, good, solver.name, remark))
             if good:
                 return tried[-1]
-            if self.strict:
+            if self.strict and solver.examined:
                 self._raise_if_proven(guess, slack, K, M, used)
             if solver.strict and not looked and K.cones is None:  # with friction, rounds are cheaper than a proof
                 remarks += self._raise_if_empty(K, M, used)

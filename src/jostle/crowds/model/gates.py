@@ -40,7 +40,8 @@ class GateStates(NamedTuple):
     places: Array
     """(n, 2) positions of people after the last step."""
     through: Booleans
-    """(gates, n) whether each person has stood in each closed gate since it closed, and may leave it on either side."""
+    """(gates, n) whether each person may pass each closed gate: who has stood in it since it closed, to leave it on
+    either side, and who is one of the people for whom it was open."""
 
 
 class Gates(Remembers):
@@ -87,13 +88,11 @@ class Gates(Remembers):
         walked = here & (np.linalg.norm(state.q - before.places, axis=1) <= JUMP_RADII * self.radii)
         passed = before.passed | (walked & np.array([_crossed(ends, before.places, state.q) for ends in self.ends]))
         inside = here & (distance_to(self.ends, state.q) < self.radii)
-        wanted = np.array(
-            [
-                not gate.is_open(state.t) or (gate.most is not None and who.sum() >= gate.most)
-                for gate, who in zip(self.gates, passed, strict=True)
-            ]
-        )
-        through = inside & wanted[:, None] & (before.through | ~before.shut[:, None])
+        late = np.array([not gate.is_open(state.t) for gate in self.gates])
+        full = [gate.most is not None and who.sum() >= gate.most for gate, who in zip(self.gates, passed, strict=True)]
+        wanted = late | full
+        stands = inside & wanted[:, None] & (before.through | ~before.shut[:, None])
+        through = stands | (passed & (wanted & ~late)[:, None])
         self.memory = GateStates(wanted, passed, state.q, through)
         return state
 
