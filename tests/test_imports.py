@@ -105,6 +105,7 @@ def test_kernels_are_reached_through_their_interface_alone():
         ("jostle.cli.machine", "jostle.kernels.cpu.warm_up"),
         ("jostle.vibro.copies", "jostle.kernels.cpu.copies"),  # defined by the schemes
         ("jostle.vibro.copies", "jostle.kernels.cpu.flights"),  # defined by `solve_by_events`
+        ("jostle.kernels.functions", "jostle.kernels.cpu.flights"),  # the rows of its arrays: the same steps
     }
     served = set().union(*(reached(graph, package) for package in packages))
     assert of_devices - served == {"jostle.kernels.cpu.warm_up"}, "files that serve no kernel of the interface"

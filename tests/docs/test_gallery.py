@@ -345,6 +345,13 @@ def the_time_has_tangents_at_wide_doors_kinks_and_steep_slopes_at_narrow_ones(re
     assert slopes[0.96][0] > 100.0  # and the time falls with the width
 
 
+def the_region_that_stays_is_eroded(result):
+    small, middle, large = result["shares"].values()
+    assert 0.5 > small > middle > large > 0.1
+    late = result["periods"][np.isfinite(result["periods"])]
+    assert 0.1 < late.min() < 1.0
+
+
 CHECKS = {
     "gradients/door_width.py": the_time_has_tangents_at_wide_doors_kinks_and_steep_slopes_at_narrow_ones,
     "gradients/hopper.py": tangents_lead_to_the_wanted_flow_early_and_nowhere_late,
@@ -364,6 +371,7 @@ CHECKS = {
     "paoli_2005_2010/pendulum.py": the_first_angle_never_passes_the_vertical,
     "paoli_2005_2010/bifurcations.py": the_period_doubles_where_it_should,
     "paoli_2005_2010/impact_oscillator.py": the_orbit_of_the_oscillator_doubles_where_it_should,
+    "paoli_2005_2010/escape.py": the_region_that_stays_is_eroded,
     "paoli_2005_2010/basins.py": starts_end_on_an_orbit_of_one_period_or_of_six,
     "bernicot_lefebvre_2010/spheres.py": spheres_do_not_overlap,
     "bernicot_lefebvre_2010/growing.py": discs_grow_into_a_jam,
@@ -390,7 +398,7 @@ def test_every_program_of_the_gallery_is_checked():
 
 
 LONG = {
-    "venel_2009/crowd.py", "venel_2009/many_evacuations.py", "paoli_2005_2010/basins.py",
+    "venel_2009/crowd.py", "venel_2009/many_evacuations.py", "paoli_2005_2010/basins.py", "paoli_2005_2010/escape.py",
     "paoli_2005_2010/bifurcations.py", "paoli_2005_2010/impact_oscillator.py",
     "bourdin_maury_2020/fig09_two_solutions.py",
     "bourdin_maury_2020/oblique_blocks.py", "bourdin_maury_2020/people_and_density.py",

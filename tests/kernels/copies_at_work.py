@@ -16,7 +16,7 @@ def _drive(t, q, u, parameters):
 
 def drive():
     """A force that pulls down and shakes, the parameter as its strength."""
-    return functions.force_of(_drive)
+    return functions.force_of(_drive, 2, 1)
 
 
 def gravity():
@@ -30,7 +30,7 @@ def planes(normals):
 
 
 def common(force, rows, m=1, *, flat=True, moving=False, length=0.0):
-    return Common(force, rows, flat, moving, np.full(m, length), ROOT)
+    return Common(force, rows, flat, moving, np.full(m, length), ROOT, functions.glide_of(force, 2, m))
 
 
 def at_work(m, *, n=4, e=0.4, above=0.5, seed=0, tangents=0):
@@ -43,7 +43,9 @@ def at_work(m, *, n=4, e=0.4, above=0.5, seed=0, tangents=0):
     touched, vectors = np.tile(np.array([[0.0], [-np.inf]]), (n, 1, m)), np.zeros((n, tangents, 5))
     vectors[:, :, :4] = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0][:tangents]
     counts, hits = np.zeros((n, 3), np.int64), np.full((n, 300, 3), np.nan)
-    return Copies(numbers, random.uniform(0.0, 4.0, (n, 1)), states, counts, touched, hits, vectors)
+    grazing, escape = np.zeros((n, 1 + tangents)), np.full(n, np.inf)
+    grazing[:, 0] = np.inf
+    return Copies(numbers, random.uniform(0.0, 4.0, (n, 1)), states, counts, touched, hits, vectors, grazing, escape)
 
 
 def problem(copies, c, within, force=None):

@@ -86,7 +86,7 @@ def outwards(t, q, parameters):
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=["Paoli", "MoreauJean"])
 def test_steps_on_curved_gaps_are_those_of_the_scheme(scheme):
-    rows = functions.rows_of(disc, outwards, 1.0)
+    rows = functions.rows_of(disc, outwards, 1.0, 2, 1)
     within = jo.constraints(lambda t, q: [disc(t, q, ())], gradient=lambda t, q: [outwards(t, q, ())], length=1.0)
     new = assert_marched(
         scheme, within, GRAVITY, common(gravity(), rows, flat=False, length=1.0), at_work(1, n=2, above=1.0)
@@ -107,7 +107,7 @@ def swinging_bowl(t, q, parameters):
 @pytest.mark.parametrize("gaps", [bowl, swinging_bowl], ids=["at rest", "moving"])
 def test_steps_in_a_bowl_are_those_of_the_scheme(gaps, e):
     """Contacts that stay closed, whose largest gaps bound the next ones."""
-    rows = functions.rows_of(gaps, None, functions.DIFFERENCE)
+    rows = functions.rows_of(gaps, None, functions.DIFFERENCE, 2, 1)
     within = jo.constraints(lambda t, q: [gaps(t, q, ())])
     shared = common(gravity(), rows, flat=False, moving=gaps is swinging_bowl)
     new = assert_marched(MOREAU_JEAN, within, GRAVITY, shared, at_work(1, n=2, above=0.3, e=e), atol=1e-6)
@@ -120,7 +120,7 @@ def table(t, q, parameters):
 
 def test_steps_on_a_moving_table_are_those_of_the_scheme():
     within = jo.HalfSpace([0.0, 1.0], lambda t: 0.2 * np.sin(4.0 * t))
-    shared = common(gravity(), functions.rows_of(table, None, 1.0), moving=True)
+    shared = common(gravity(), functions.rows_of(table, None, 1.0, 2, 1), moving=True)
     new = assert_marched(MOREAU_JEAN, within, GRAVITY, shared, at_work(1, n=2, above=0.3))
     assert new.counts[:, HITS].any()
 
@@ -173,6 +173,7 @@ def test_tangents_are_differences_of_flights(e):
     """The product of what they grew by, and the plane that two of them span, from neighbours of the start."""
     shared, copies, small = common(drive(), planes([[0.6, 0.8]])), at_work(1, n=2, e=e, tangents=2), 1e-6
     steps = 6
+    shared = shared._replace(directions=np.zeros((2, 2)))
     new, _ = fly(shared, copies, steps, 1, 0, 1)
     assert (new.counts[:, HITS] == 0).any() or steps
     for c in range(2):
@@ -223,7 +224,7 @@ def too_flat(t, q, parameters):
 
 
 def test_a_search_that_finds_no_nearest_point_ends_a_copy():
-    rows, copies = functions.rows_of(height, too_flat, 1.0), at_work(1, n=1, above=0.2)
+    rows, copies = functions.rows_of(height, too_flat, 1.0, 2, 1), at_work(1, n=1, above=0.2)
     new, _ = march(common(gravity(), rows, flat=False), PAOLI, copies, STEPS, SECTIONS, 0, 0)
     assert new.counts[0, STATUS] == NO_NEAREST
     assert 0 < new.counts[0, DONE] < STEPS * SECTIONS

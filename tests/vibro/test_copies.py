@@ -141,6 +141,43 @@ def test_a_moving_table_is_the_same_as_by_solve():
     np.testing.assert_allclose(found.q[0], plain.q[1:], rtol=0, atol=1e-12)
 
 
+def test_a_moving_table_by_events_is_that_of_solve_by_events():
+    """Bounces, the ball at rest on the table, and where the table falls faster than the ball."""
+    one = jo.Motion(
+        q0=[0.5], force=[-9.81], within=jo.HalfSpace([1.0], lambda t: 0.6 * np.sin(5.0 * t)), law=jo.Restitution(0.3)
+    )
+    exact = jo.solve_by_events(one, t=4.0)
+    copies = Copies(q0=[0.5], force=[-9.81], within=Gaps(wide_table, flat=True, moving=True), restitution=0.3)
+    found = sections(copies, period=0.01, steps=1, periods=400)
+    np.testing.assert_allclose(found.q[0, :, 0], [exact.q(t)[0] for t in 0.01 * np.arange(1, 401)], atol=2e-6)
+    assert (found.q[0, :, 0] - 0.6 * np.sin(0.05 * np.arange(1, 401))).min() > -1e-9
+    assert impacts(copies, t=4.0, h=0.01).count[0] > 5
+
+
+def wide_table(t, q, parameters):
+    return q[0] - 0.6 * np.sin(5.0 * t)
+
+
+def bounced(t, q, parameters):
+    return q[0] - parameters[0] * np.sin(2.0 * np.pi * t)
+
+
+def test_a_ball_on_a_shaken_table_doubles_its_period_where_it_should():
+    """P29: the exact map of a ball with e = 0.8 on a table A sin 2 pi t under the acceleration 1."""
+
+    def doubling(gamma):
+        height, speed = gamma / (2.0 * np.pi) ** 2, 0.5 * 0.2 / 1.8
+        phase = np.arccos(2.0 * np.pi * speed / gamma) / (2.0 * np.pi)
+        start = Copies(
+            q0=[height * np.sin(2.0 * np.pi * phase) + 1e-12], v0=[0.5 + 0.0], force=[-1.0], t0=phase,
+            within=Gaps(bounced, flat=True, moving=True), parameters=[height], restitution=0.8,
+        )  # fmt: skip
+        later = advance(start, t=0.25, h=0.0125)
+        return periodic_orbits(later, period=1.0, steps=40).doubling[0]
+
+    assert brentq(doubling, 1.05, 1.09, xtol=1e-10) == pytest.approx(1.07083646825, abs=1e-7)
+
+
 def outside(t, q, parameters):
     return np.sqrt(q[0] ** 2 + q[1] ** 2) - 1.0
 
@@ -263,6 +300,106 @@ def test_the_multipliers_of_the_orbit_multiply_to_the_restitution_squared():
     assert found.converged.all()
     assert found.stable.all()
     np.testing.assert_allclose(found.multipliers.prod(axis=1).real, 0.64, atol=1e-5)
+
+
+def test_orbits_are_found_from_random_starts_and_the_others_have_reasons():
+    """Newton's method leads some starts behind the wall, and to infinity."""
+    random, n, T = np.random.default_rng(0), 60, 2 * np.pi / 2.6
+    starts = {"q0": -random.uniform(0.0, 1.5, (n, 1)), "v0": random.uniform(-1.5, 1.5, (n, 1))}
+    found = periodic_orbits(oscillators(np.full(n, 2.6), **starts), period=T, steps=32)
+    assert 10 <= found.converged.sum() < n
+    assert ((found.reason == "") == found.converged).all()
+    assert (found.q <= 0.0).all()
+    again = advance(oscillators(np.full(n, 2.6), q0=found.q, v0=found.u), t=T, h=T / 32)
+    np.testing.assert_allclose(again.q0[found.converged], found.q[found.converged], atol=1e-9)
+
+
+def stop_of_parameter(t, q, parameters):
+    return parameters[1] - q[0]
+
+
+@pytest.mark.parametrize("speed", [0.3, 2.1e-3, 1e-4])
+def test_multipliers_near_grazing_are_those_of_the_closed_form(speed):
+    """P27 with a stop at a distance: det = e^2, and the trace of the impact map."""
+    w, e = 2.6, 0.8
+    T, gain = 2 * np.pi / w, 1 / (1 - w**2)
+    sine = -(1 - e) * speed / (2 * gain * w)
+    cosine = -np.sqrt(1 - sine**2)
+    cot = 1 / np.tan(T / 2)
+    stop = gain * cosine - (1 + e) * speed * cot / 2
+    phase = np.arctan2(sine, cosine)
+    B, s = -(1 + e) * speed / 2, 0.5 * T  # x = A cos s + B sin s + gain cos(w s + phase) after the impact
+    A = B * cot
+    q = A * np.cos(s) + B * np.sin(s) + gain * np.cos(w * s + phase)
+    u = -A * np.sin(s) + B * np.cos(s) - gain * w * np.sin(w * s + phase)
+    start = Copies(
+        q0=[q], v0=[u], t0=(phase / w + s), force=drive, within=Gaps(stop_of_parameter, flat=True),
+        parameters=[[w, stop]], restitution=e,
+    )  # fmt: skip
+    found = periodic_orbits(start, period=T, steps=128)
+    if speed < 1e-3:
+        assert found.reason[0].startswith("it grazes a wall, up to round-off")
+        return
+    assert found.converged[0]
+    assert np.linalg.det(found.derivative[0]) == pytest.approx(e**2, rel=1e-5 + 1e-7 / speed)
+    pull = np.cos(phase) - stop  # the acceleration before the impact
+    flight = np.array([[np.cos(T), np.sin(T)], [-np.sin(T), np.cos(T)]])
+    jump = np.array([[-e, 0.0], [(1 + e) * pull / speed, -e]])
+    assert np.trace(found.derivative[0]) == pytest.approx(np.trace(flight @ jump), rel=1e-5)
+    expected = speed**2 / (2 * abs(pull))
+    assert found.margin[0] == pytest.approx(expected, rel=9.0)
+    assert (found.margin[0] < 1e-4) == (speed < 0.01)
+
+
+def softening(t, q, u, parameters):
+    return parameters[0] * np.sin(0.85 * t) - q[0] + q[0] ** 2 - 0.1 * u[0]
+
+
+def test_escape_is_an_answer():
+    """Thompson's equation: some starts go to infinity; the others end on one orbit."""
+    q, u = np.meshgrid(np.linspace(-0.8, 1.2, 8), np.linspace(-1.0, 1.0, 8))
+    copies = Copies(q0=q.reshape(-1, 1), v0=u.reshape(-1, 1), force=softening, parameters=[0.08])
+    T = 2 * np.pi / 0.85
+    found = jo.vibro.basins(copies, period=T, steps=48, periods=50, most=2, tol=1e-3)
+    escapes = np.isfinite(found.escape)
+    assert 0.5 < found.share(-2) == escapes.mean() < 0.95
+    assert [one.period for one in found.attractors] == [1]
+    seen = sections(copies, period=T, steps=48, periods=50)
+    np.testing.assert_array_equal(np.isnan(seen.q[:, -1, 0]), escapes)
+    np.testing.assert_array_equal(np.isfinite(seen.q[:, 0, 0]), seen.escape > T)
+    exponents = lyapunov_exponents(copies, period=T, steps=48, periods=50)
+    np.testing.assert_array_equal(np.isnan(exponents), escapes)
+    orbits = periodic_orbits(copies, period=T, steps=48)
+    assert orbits.converged.any()
+    assert any(why.startswith("it escapes to infinity at t = ") for why in orbits.reason)
+    with pytest.raises(
+        jo.errors.NotFinite, match=r"copy \d+ .*: it escapes to infinity at t = \d.*; end before, or use"
+    ):
+        advance(copies, t=200.0, h=0.1)
+    by_steps = sections(copies, jo.Paoli(), period=T, steps=400, periods=3)
+    assert np.isfinite(by_steps.escape[seen.escape < 2 * T]).all()
+
+
+def blows_up(t, q, u, parameters):
+    return 6.0 * q[0] ** 2
+
+
+def test_the_time_of_an_escape_is_that_of_the_closed_form():
+    """q = 1 / (t* - t)^2 for t* = 1 and 10."""
+    copies = Copies(q0=[[1.0], [0.01]], v0=[[2.0], [0.002]], force=blows_up)
+    found = sections(copies, period=0.05, steps=1, periods=220)
+    np.testing.assert_allclose(found.escape, [1.0, 10.0], atol=0.1 * 0.05)
+
+
+def becomes_nan(t, q, u, parameters):
+    return np.sqrt(0.5 - q[0])
+
+
+def test_a_force_that_is_not_defined_is_no_escape():
+    with pytest.raises(
+        jo.errors.NotFinite, match="the force, a gap or the motion is not finite; choose a shorter step h"
+    ):
+        sections(Copies(q0=[0.0], v0=[1.0], force=becomes_nan), period=1.0, steps=10, periods=3)
 
 
 def test_an_unstable_orbit_is_found_and_said_to_be_unstable():
@@ -502,6 +639,10 @@ def curved_by_parameter(t, q, parameters):
     return q[0] - parameters[0] * q[0] ** 2
 
 
+def turning_wall(t, q, parameters):
+    return np.cos(t) * q[1] - np.sin(t) * q[0]
+
+
 WRONG = {
     "not admissible: gap -1.00e\\+00 in constraint 0; 1 of 2 copies": lambda: oscillators(2.6, q0=[[-1.0], [1.0]]),
     "there are 3 copies, but q0 has 2": lambda: oscillators([1.0, 2.0, 3.0], q0=[[-1.0], [-2.0]]),
@@ -522,6 +663,9 @@ WRONG = {
     ),
     "ByEvents needs gaps that are affine": lambda: advance(
         Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=outside), t=1.0, h=0.1
+    ),
+    "ByEvents needs walls that do not turn: dg/dq of `within` of copy 0 depends on t": lambda: advance(
+        Copies(q0=[0.0, 1.0], force=[0.0, 0.0], within=Gaps(turning_wall, flat=True, moving=True)), t=1.0, h=0.1
     ),
     "Paoli does not support moving constraints": lambda: advance(
         Copies(q0=[0.5], force=[0.0], within=Gaps(table, flat=True, moving=True)), jo.Paoli(), t=1.0, h=0.1
@@ -587,7 +731,7 @@ def gradient_of_a_round_wall(t, q, parameters):
 def test_constraints_of_a_copy_that_contradict_each_other_are_no_proof_that_there_is_no_point():
     """The compiled loop has no proof; `jo.solve` has one."""
     press = Gaps(between_closing_walls, flat=True, moving=True)
-    with pytest.raises(jo.NotConverged, match=r"copy 0 .*contradict each other, up to round-off: no admissible point"):
+    with pytest.raises(jo.NotConverged, match=r"copy 0 .*contradict each other, up to round-off; no admissible point"):
         advance(Copies(q0=[0.5], force=[0.0], within=press), jo.MoreauJean(), t=2.0, h=0.1)
 
 

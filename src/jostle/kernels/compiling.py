@@ -74,15 +74,22 @@ OutBools = NDArray[np.bool_]
 OutBits = NDArray[np.uint64]
 Force = Callable[..., None]
 Rows = Callable[..., None]
+Glide = Callable[..., int]
 
 READ, WRITTEN = types.Array(types.float64, 1, "C", readonly=True), types.Array(types.float64, 1, "C")
 FORCE = types.void(types.float64, READ, READ, READ, WRITTEN)
 """force(t, q, u, parameters, out): a compiled function of the user."""
 ROWS = types.void(types.float64, READ, READ, WRITTEN, types.Array(types.float64, 2, "C"))
 """rows(t, q, parameters, gap, G): the gaps (m,) and their gradients (m, d), of a function of the user."""
+GLIDE = types.int64(
+    types.float64, types.int64, types.int64, types.float64, types.int64, types.Array(types.float64, 2, "C"), READ, READ,
+    READ, types.Array(types.float64, 2, "C"), types.Array(types.float64, 2, "C"),
+)  # fmt: skip
+"""glide(t0, done, left, h, held, state, parameters, root, shift, G, vectors): see `functions.glide_of`."""
 SCALARS = {
     "int": types.int64, "float": types.float64, "bool": types.boolean, "Nothing": types.none, "Any": None,
     "Force": types.FunctionType(FORCE), "Rows": types.FunctionType(ROWS),
+    "Glide": types.FunctionType(GLIDE),
 }  # fmt: skip
 ENTRIES = {
     "Floats": types.float64,

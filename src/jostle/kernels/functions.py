@@ -5,6 +5,7 @@ They get numbers and read-only arrays, and return a number, a tuple or an array.
 
 from __future__ import annotations
 
+import dis
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -16,7 +17,7 @@ from numba.core import errors, types
 from numba.extending import overload
 
 from jostle._tools.arrays import Array
-from jostle.kernels.compiling import FORCE, READ, ROWS
+from jostle.kernels.compiling import FORCE, GLIDE, READ, ROWS
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 DIFFERENCE = float(np.finfo(float).eps) ** (1.0 / 3.0)
@@ -29,10 +30,10 @@ class CannotCompile(Exception):
     """Why numba refuses a function."""
 
 
-def compiled(function: Callable[..., Any], arguments: int) -> Any:
-    """The function for a time and read-only arrays; an index outside them is an IndexError."""
-    signature = types.float64, *(READ,) * (arguments - 1)
-    inner = numba.njit(boundscheck=True, **OPTIONS)(getattr(function, "py_func", function))
+def compiled(function: Callable[..., Any], *sizes: int) -> Any:
+    """The function for a time and read-only arrays of these sizes; an index outside them is an IndexError."""
+    signature, plain = (types.float64, *(READ,) * len(sizes)), getattr(function, "py_func", function)
+    inner = numba.njit(boundscheck=not _reads_within(plain, sizes), **OPTIONS)(plain)
     try:
         inner.compile(signature)
     except errors.NumbaError as error:
@@ -41,6 +42,25 @@ def compiled(function: Callable[..., Any], arguments: int) -> Any:
     if not isinstance(returned, types.Number | types.Boolean | types.BaseTuple | types.Array | types.List):
         raise CannotCompile(f"it returns {returned}, and not a number, a tuple or an array")
     return inner
+
+
+def _reads_within(function: Callable[..., Any], sizes: tuple[int, ...]) -> bool:
+    """Whether each index in a function is a constant within the size of an argument after the first, so that it need
+    not be checked in each call: a function that checks is six times slower, because nothing is compiled across it."""
+    size_of = dict(zip(function.__code__.co_varnames[1:], sizes, strict=False))
+    steps = list(dis.get_instructions(function))
+    for k, step in enumerate(steps):
+        if step.opname.startswith("STORE_FAST") and step.argval in size_of:
+            return False
+        if step.opname == "BINARY_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr == "[]"):
+            array, index = steps[k - 2], steps[k - 1]
+            constant = index.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and type(index.argval) is int
+            known = array.opname.startswith("LOAD_FAST") and array.argval in size_of
+            if not (constant and known and 0 <= index.argval < size_of[array.argval]):
+                return False
+        elif step.opname in ("BINARY_SLICE", "MAKE_FUNCTION"):
+            return False
+    return True
 
 
 def _reason(error: BaseException) -> str:
@@ -87,9 +107,9 @@ def _overloaded_store(out: Any, value: Any) -> Any:
 
 
 @lru_cache(MAX_KEPT)
-def force_of(function: Callable[..., Any]) -> Any:
-    """force(t, q, u, parameters, out) of a function force(t, q, u, parameters)."""
-    inner = compiled(function, 4)
+def force_of(function: Callable[..., Any], d: int, k: int) -> Any:
+    """force(t, q, u, parameters, out) of a function force(t, q, u, parameters), with d coordinates and k parameters."""
+    inner = compiled(function, d, d, k)
 
     def force(t: float, q: Array, u: Array, parameters: Array, out: Array) -> None:
         _store(out, inner(t, q, u, parameters))
@@ -98,11 +118,11 @@ def force_of(function: Callable[..., Any]) -> Any:
 
 
 @lru_cache(MAX_KEPT)
-def rows_of(function: Callable[..., Any], gradient: Callable[..., Any] | None, step: float) -> Any:
+def rows_of(function: Callable[..., Any], gradient: Callable[..., Any] | None, step: float, d: int, k: int) -> Any:
     """rows(t, q, parameters, gap, G) of gaps(t, q, parameters) and their gradient; differences over +- step if none."""
-    inner = compiled(function, 3)
+    inner = compiled(function, d, k)
     if gradient is not None:
-        slope = compiled(gradient, 3)
+        slope = compiled(gradient, d, k)
 
         def rows(t: float, q: Array, parameters: Array, gap: Array, G: Array) -> None:
             _store(gap, inner(t, q, parameters))
@@ -157,6 +177,88 @@ def constant(values: bytes) -> Any:
             out[k] = fixed[k]
 
     return _wrapped(force, FORCE)
+
+
+@lru_cache(MAX_KEPT)
+def glide_of(force: Any, d: int, m: int) -> Any:
+    """glide(t0, done, left, h, held, state, parameters, root, shift, G, vectors) for a compiled force: how many of the
+    steps that are left are done, which is until a gap shift + G q may close, the contact `held` at rest (-1: none)
+    opens, or the motion is not resolved.
+
+    The same steps as those of `cpu.flights`, compiled together with the force.
+    """
+    from jostle.kernels.cpu.flights import COARSE, NEW_Q, NEW_U, Q_NOISE, RATE, RELEASE, SLOPE, STAGE_Q, STAGE_U, SUM
+    from jostle.kernels.reference.copies import Q, U
+
+    def glide(
+        t0: float, done: int, left: int, h: float, held: int, state: Array, parameters: Array, root: Array,
+        shift: Array, G: Array, vectors: Array,
+    ) -> int:  # fmt: skip
+        q, u, stage_q, stage_u, rate = state[Q], state[U], vectors[STAGE_Q], vectors[STAGE_U], vectors[RATE]
+        q_sum, u_sum, new_q, new_u = vectors[SLOPE], vectors[SUM], vectors[NEW_Q], vectors[NEW_U]
+        square = 0.0
+        for k in range(d):
+            square += (G[max(held, 0), k] * root[k]) ** 2
+        for count in range(left):
+            t = t0 + (done + count) * h
+            for k in range(d):
+                stage_q[k], stage_u[k], u_sum[k], q_sum[k] = q[k], u[k], 0.0, 0.0
+            for stage in range(0 if d == 1 and held >= 0 else 4):
+                time = t if stage == 0 else t + h if stage == 3 else t + 0.5 * h
+                weight = 1.0 if stage in (0, 3) else 2.0
+                part = 0.5 * h if stage < 2 else h
+                rate[0] = np.nan
+                force(time, stage_q, stage_u, parameters, rate)
+                along = 0.0
+                for k in range(d):
+                    rate[k] *= root[k] * root[k]
+                    along += G[max(held, 0), k] * rate[k]
+                for k in range(d):
+                    if held >= 0:
+                        rate[k] -= root[k] * root[k] * G[held, k] * along / square
+                    slope, change = stage_u[k], rate[k]
+                    u_sum[k] += weight * change
+                    q_sum[k] += weight * slope
+                    stage_q[k] = q[k] + part * slope
+                    stage_u[k] = u[k] + part * change
+            way, speed, size = 0.0, 0.0, 0.0
+            for k in range(d):
+                new_q[k] = q[k] + h / 6.0 * q_sum[k]
+                new_u[k] = u[k] + h / 6.0 * u_sum[k]
+                way = max(way, abs(new_q[k] - q[k] - 0.5 * h * (u[k] + new_u[k])))
+                speed, size = max(speed, abs(u[k]) + abs(new_u[k] - u[k])), max(size, abs(q[k]))
+            if not way <= COARSE * h * speed + Q_NOISE * size or not abs(way) < np.inf:
+                return count
+            if held >= 0:  # neither a gap nor a rate, and no force that opens it
+                gap, along, push, size = shift[held], 0.0, 0.0, 0.0
+                for k in range(d):
+                    gap += G[held, k] * new_q[k]
+                    along += G[held, k] * new_u[k]
+                for k in range(d):
+                    new_q[k] -= root[k] * root[k] * G[held, k] * gap / square
+                    new_u[k] -= root[k] * root[k] * G[held, k] * along / square
+                rate[0] = np.nan
+                force(t + h, new_q, new_u, parameters, rate)
+                for k in range(d):
+                    push += G[held, k] * rate[k] * root[k] * root[k]
+                    size += abs(G[held, k] * rate[k] * root[k] * root[k])
+                if not push <= RELEASE * size:
+                    return count
+            for i in range(m):
+                if i == held:
+                    continue
+                gap, before, after = shift[i], 0.0, 0.0
+                for k in range(d):
+                    gap += G[i, k] * new_q[k]
+                    before += G[i, k] * u[k]
+                    after += G[i, k] * new_u[k]
+                if not gap >= 0.0 or (before < 0.0 and after > 0.0):
+                    return count
+            for k in range(d):
+                q[k], u[k] = new_q[k], new_u[k]
+        return left
+
+    return _wrapped(glide, GLIDE)
 
 
 def _wrapped(function: Callable[..., None], signature: Any) -> Any:

@@ -246,6 +246,9 @@ class Paoli(Scheme):
     """Paoli's scheme on positions, with restitution: Paoli 2010, (4)-(7); if implicit, Paoli 2005, (1.4)-(1.6).
 
     For bodies with inertia, e in [0, 1], masses M(q), and sets that need not be convex.
+    At the default tolerance bodies rest. At a looser one, an overlap up to tol times the radius R can be left and then
+    corrected in one step: where g h^2 is less than that, bodies at rest hop at up to tol R / h. `Maury` and
+    `MoreauJean` keep them at rest.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, as_completed
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ RUNS = 20
 """Default number of runs."""
 
 
-def _measured(text: str, name: str, seed: int) -> dict[str, object]:
+def _measured(text: str, name: str, seed: int) -> dict[str, Any]:
     """The figures of one run, which any process can compute."""
     found = crowd_summary(parse(text, name, seed=seed).build().solve())
     return {"seed": seed, "rows": found.rows(), "left": found.travel.left, "warnings": found.warnings}

@@ -19,6 +19,8 @@ from jostle.vibro.sections import sections
 SAME_ORBIT = 20.0
 """Two copies are on the same orbit if their sections agree to within this multiple of the tolerance of one of them; two
 copies at rest are at the same place to within this multiple of their motion during the sections that are compared."""
+ESCAPES = -2
+"""Label of copies that escape to infinity."""
 MAX_ATTRACTORS = 1000
 """Largest number of orbits that are distinguished."""
 
@@ -58,20 +60,24 @@ class Basins:
     Attributes
     ----------
     label : array of int, shape (n,)
-        Number of the attractor of each copy; -1 for a copy that does not repeat itself.
+        Number of the attractor of each copy; -1 for a copy that does not repeat itself, -2 for one that escapes to
+        infinity.
     attractors : tuple of Attractor
         The attractors, the one with the most members first.
+    escape : array, shape (n,)
+        Time at which a copy escapes; inf for copies that do not.
 
     Examples
     --------
     >>> import jostle as jo
-    >>> found = jo.vibro.Basins(np.array([0, 0, -1]), ())
+    >>> found = jo.vibro.Basins(np.array([0, 0, -1]), (), np.full(3, np.inf))
     >>> found.share(0)
     0.6666666666666666
     """
 
     label: Integers
     attractors: tuple[Attractor, ...]
+    escape: Array
 
     def share(self, number: int) -> float:
         """Return the fraction of the copies that end on an attractor.
@@ -79,7 +85,7 @@ class Basins:
         Parameters
         ----------
         number : int
-            Number of the attractor; -1 for the copies that do not repeat themselves.
+            Number of the attractor; -1 for the copies that do not repeat themselves, -2 for those that escape.
 
         Returns
         -------
@@ -100,7 +106,7 @@ def basins(
     most: Count = 8,
     tol: Positive = 1e-5,
 ) -> Basins:
-    """Find the periodic orbit on which each copy ends.
+    """Find the periodic orbit on which each copy ends, or when it escapes to infinity.
 
     Parameters
     ----------
@@ -160,4 +166,4 @@ def basins(
     attractors = tuple(
         Attractor(p, seen.q[one, -p:], seen.u[one, -p:], size) for size, p, one in (found[k] for k in order)
     )
-    return Basins(number[label], attractors)
+    return Basins(np.where(np.isfinite(seen.escape), ESCAPES, number[label]), attractors, seen.escape)

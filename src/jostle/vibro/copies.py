@@ -21,7 +21,18 @@ from jostle._tools.arrays import Array, Integers, finite
 from jostle.errors import CannotCompile, InfeasibleStart, InvalidValue, NotConverged, NotFinite, SchemeRefuses
 from jostle.kernels.parallel import cut, threads, together
 from jostle.kernels.reference import copies as loops
-from jostle.kernels.reference.copies import DONE, MOREAU_JEAN, NO_POINT, NOT_FINITE, PAOLI, STATUS, TOO_MANY_IMPACTS, Q
+from jostle.kernels.reference.copies import (
+    DONE,
+    ESCAPED,
+    GOES_ON,
+    MOREAU_JEAN,
+    NO_POINT,
+    NOT_FINITE,
+    PAOLI,
+    STATUS,
+    TOO_MANY_IMPACTS,
+    Q,
+)
 from jostle.problems import check_coordinates
 from jostle.schemes.checks import COARSEST, too_far
 from jostle.schemes.moreau_jean import MoreauJean
@@ -228,8 +239,8 @@ class Copies:
         else:
             gap = np.array([self._gaps(k, float(self.t0[k]), self.q0[k]) for k in range(len(self))])
             size = np.abs(gap) + np.abs(self.q0).max(axis=1, keepdims=True)
-            for copy in np.unique(np.linspace(0, len(self) - 1, SAMPLED_COPIES).astype(int)):
-                self._check_gaps(int(copy), gap[copy])
+            for copy in sampled(len(self)):
+                self._check_gaps(copy, gap[copy])
         if not np.isfinite(gap).all():
             raise NotFinite(f"a gap of copy {int(np.argwhere(~np.isfinite(gap))[0, 0])} is not finite at the start")
         bad = gap < -loops.PLACE_ROUND_OFF * size
@@ -256,6 +267,11 @@ class Copies:
                 bend = self._gaps(copy, t, q + step) + self._gaps(copy, t, q - step) - 2.0 * start
                 if np.abs(bend).max(initial=0.0) > AFFINE_TOLERANCE * scale:
                     raise InvalidValue(f"{where} are not affine in q[{k}]: remove flat=True")
+
+
+def sampled(n: int) -> list[int]:
+    """Numbers of some of n copies, from the first to the last."""
+    return [int(k) for k in np.unique(np.linspace(0, n - 1, SAMPLED_COPIES).astype(int))]
 
 
 def _value(copies: Copies, name: str, function: Callable[..., Any], *given: Any) -> Array:
@@ -309,18 +325,38 @@ def changed(copies: Copies, **values: Array) -> Copies:
     return other
 
 
+def chosen(copies: Copies, which: Any, **values: Array) -> Copies:
+    """Some of the copies, with other values of some fields."""
+    own = {name: getattr(copies, name)[which] for name in ("q0", "v0", "parameters", "restitution", "t0")}
+    return changed(copies, **(own | values))
+
+
+def walls(copies: Copies) -> tuple[Array, Array]:
+    """The gaps (n, m) at the starts, and their gradients (n, m, d)."""
+    if not isinstance(copies.within, Gaps):
+        G, offset, _ = copies.within
+        return copies.q0 @ G.T + offset, np.broadcast_to(G, (len(copies), *G.shape))
+    _, rows = compiled(copies)
+    n, d = copies.q0.shape
+    gap, G = np.empty((n, copies.constraints)), np.empty((n, copies.constraints, d))
+    for k in range(n):
+        rows(float(copies.t0[k]), copies.q0[k], copies.parameters[k], gap[k], G[k])
+    return gap, G
+
+
 def compiled(copies: Copies) -> tuple[Any, Any]:
     """The force and the constraints, compiled by numba; `CannotCompile` if it cannot compile them."""
     from jostle.kernels import functions
 
     given, within = copies.force, copies.within
+    d, k = copies.q0.shape[1], copies.parameters.shape[1]
     name = "force"
     try:
-        force = functions.force_of(given) if callable(given) else functions.constant(given.tobytes())
+        force = functions.force_of(given, d, k) if callable(given) else functions.constant(given.tobytes())
         name = "within"
         if isinstance(within, Gaps):
             step = within.length if within.flat else functions.DIFFERENCE * within.length
-            rows = functions.rows_of(within.function, within.gradient, step)
+            rows = functions.rows_of(within.function, within.gradient, step, d, k)
         else:
             rows = functions.planes(within.G, within.offset)
     except functions.CannotCompile as error:
@@ -356,13 +392,15 @@ DEFAULT_Z = 0.5
 
 @dataclass(frozen=True)
 class ByEvents:
-    """Runge-Kutta flights of order 4 with exact impacts between them, for copies with flat constraints at rest.
+    """Runge-Kutta flights of order 4 with exact impacts between them, for copies with flat constraints.
 
     Impacts are located on the flight to round-off, so that the motion depends smoothly on its start: orbits,
     multipliers and bifurcations have an error of order h^4. A sequence of ever shorter flights (e < 1) ends in a
     contact at rest once a flight is shorter than a thousandth of the step. Where a contact at rest opens, the error is
     of order h^2. Two impacts, or a dip below zero, inside one step are detected if the gap is well approximated by a
-    cubic there.
+    cubic there. Walls may move, but not turn: their velocities and accelerations are differences over three quarters of
+    a step to either side, so that the gaps must be smooth in t. Steps in which the motion changes too quickly are
+    halved, also where a copy goes to infinity; the time of its escape is thereby known to round-off.
 
     Examples
     --------
@@ -379,11 +417,22 @@ CompiledScheme = ByEvents | Paoli | MoreauJean
 class March:
     """Copies in motion. `go` does some steps; results do not depend on how the steps are divided among calls.
 
-    With `ByEvents`, some tangents are followed: orthonormal vectors (dq, du), and the logarithms of their growth.
+    With `ByEvents`, some tangents (dq, du) are followed: so many orthonormal ones and the logarithms of their growth,
+    or those that are given (n, tangents, 2 d), with their changes of the parameters and of e (tangents, k + 1). A copy
+    that stops ends the march with an error, unless its status is tolerated.
     """
 
-    def __init__(self, copies: Copies, scheme: CompiledScheme | None, h: Array, hits: int = 0, tangents: int = 0):
-        self.copies, self.scheme = copies, ByEvents() if scheme is None else scheme
+    def __init__(
+        self,
+        copies: Copies,
+        scheme: CompiledScheme | None,
+        h: Array,
+        hits: int = 0,
+        tangents: int | Array = 0,
+        directions: Array | None = None,
+        tolerated: tuple[int, ...] = (),
+    ):
+        self.copies, self.scheme, self.tolerated = copies, ByEvents() if scheme is None else scheme, tolerated
         check_scheme(copies, self.scheme)
         n, d = copies.q0.shape
         self.functions, m = compiled(copies), copies.constraints
@@ -393,8 +442,15 @@ class March:
         self.counts, self.touched = np.zeros((n, 3), np.int64), np.zeros((n, 2, m))
         self.touched[:, 1] = -np.inf  # no contact has closed yet
         self.hits = np.zeros((n, hits, 3))
-        self.tangents = np.zeros((n, tangents, 2 * d + 1))
-        self.tangents[:, :, :-1] = np.linalg.qr(np.random.default_rng(0).normal(size=(2 * d, 2 * d)))[0][:tangents]
+        self.renewed = isinstance(tangents, int)
+        if isinstance(tangents, int):
+            tangents = np.linalg.qr(np.random.default_rng(0).normal(size=(2 * d, 2 * d)))[0][:tangents]
+        count, k = tangents.shape[-2], copies.parameters.shape[1]
+        self.tangents = np.zeros((n, count, 2 * d + 1))
+        self.tangents[:, :, :-1] = tangents
+        self.directions = np.zeros((count, k + 1)) if directions is None else directions
+        self.grazing, self.escape = np.zeros((n, 1 + count)), np.full(n, np.inf)
+        self.grazing[:, 0] = np.inf
         self.root = np.ascontiguousarray(1.0 / np.sqrt(copies.mass))
         self._check_resolution()
 
@@ -402,7 +458,7 @@ class March:
         """Do `sections` times `steps` steps; return q and u (n, kept, 2 d) after the first `skipped` sections."""
         n, d = self.copies.q0.shape
         numbers = np.stack([self.copies.t0, self.h, self.copies.restitution], axis=1)
-        written = self.states, self.counts, self.touched, self.hits, self.tangents
+        written = self.states, self.counts, self.touched, self.hits, self.tangents, self.grazing, self.escape
         saved = np.full((n, kept, 2 * d), np.nan)
         pieces = cut(n, min(threads(), n))
         at_once = max(1, int(STEPS_PER_CALL * len(pieces) / max(n * steps, 1)))
@@ -427,18 +483,21 @@ class March:
 
     def _kernel(self) -> Callable[..., loops.Moved]:
         """The loop of the scheme for these functions."""
+        from jostle.kernels import functions
         from jostle.kernels.cpu.copies import march
         from jostle.kernels.cpu.flights import fly
 
         copies = self.copies
         common = loops.Common(*self.functions, copies.flat, copies.moving, copies.lengths, self.root)
         if isinstance(self.scheme, ByEvents):
-            return partial(fly, common)
+            glide = functions.glide_of(common.force, copies.q0.shape[1], copies.constraints)
+            return partial(fly, common._replace(glide=glide, directions=self.directions, renewed=self.renewed))
         return partial(march, common, MOREAU_JEAN if isinstance(self.scheme, MoreauJean) else PAOLI)
 
     def _check_resolution(self) -> None:
         """Refuse coordinates so large that their round-off is not small beside the smallest length of a constraint."""
         sizes, lengths = np.abs(self.states[:, Q]), self.copies.lengths
+        sizes = np.where(self.counts[:, STATUS, None] == GOES_ON, sizes, 0.0)
         copy, place = (int(k) for k in np.unravel_index(sizes.argmax(), sizes.shape))
         length = float(lengths.min(initial=np.inf, where=lengths > 0.0))
         if np.spacing(sizes[copy, place]) > COARSEST * length:
@@ -447,30 +506,44 @@ class March:
 
     def _check(self) -> None:
         """Raise the error of the first copy that could not continue, or that is too far away."""
-        stopped = np.flatnonzero(self.counts[:, STATUS])
+        status = self.counts[:, STATUS]
+        stopped = np.flatnonzero((status != GOES_ON) & ~np.isin(status, self.tolerated))
         if len(stopped) == 0:
             self._check_resolution()
             return
         copy = int(stopped[0])
-        status, step = int(self.counts[copy, STATUS]), int(self.counts[copy, DONE])
-        t = float(self.copies.t0[copy] + step * self.h[copy])
-        where = f"copy {copy} (parameters {self.copies.parameters[copy].tolist()}) in step {step + 1}, t = {t:.6g}"
+        what, remedy = self._reason(copy)
+        where = (
+            f"copy {copy} (parameters {self.copies.parameters[copy].tolist()}) in step {self.counts[copy, DONE] + 1}"
+        )
         more = f"; {len(stopped)} of {len(self.copies)} copies stopped" if len(stopped) > 1 else ""
+        error = NotFinite if status[copy] in (NOT_FINITE, ESCAPED) else NotConverged
+        raise error(f"{where}, {self._time(copy)}: {what}{more}; {remedy}")
+
+    def _time(self, copy: int) -> str:
+        return f"t = {float(self.copies.t0[copy] + self.counts[copy, DONE] * self.h[copy]):.6g}"
+
+    def _reason(self, copy: int) -> tuple[str, str]:
+        """Why a copy stopped, and what to do."""
+        status, shorter = int(self.counts[copy, STATUS]), "choose a shorter step h"
+        if status == ESCAPED:
+            return f"it escapes to infinity at t = {self.escape[copy]:.6g}", "end before, or use sections or basins"
         if status == NOT_FINITE:
-            raise NotFinite(f"the force, a gap or the motion of {where} is not finite{more}; choose a shorter step h")
+            return "the force, a gap or the motion is not finite", shorter
         if status == NO_POINT:
-            raise NotConverged(
-                f"the constraints of {where} contradict each other, up to round-off{more}: no admissible point or "
-                f"velocity was found; jo.solve proves whether there is one"
-            )
+            proof = "no admissible point or velocity was found; jo.solve proves whether there is one"
+            return "the constraints contradict each other, up to round-off", proof
         if status == TOO_MANY_IMPACTS:
-            raise NotConverged(f"{where} has too many impacts in one step{more}; choose a shorter step h")
+            return "too many impacts in one step", shorter
         within = self.copies.within
         differenced = not self.copies.flat and isinstance(within, Gaps) and within.gradient is None
         remedy = "give the gradient of the gaps, Gaps(function, gradient=...), or " if differenced else ""
-        raise NotConverged(
-            f"the nearest admissible point of {where} was not found{more}; {remedy}choose a shorter step h"
-        )
+        return "the nearest admissible point was not found", remedy + shorter
+
+    def reasons(self) -> list[str]:
+        """Why each copy stopped, and when; "" for those that did not."""
+        stopped = self.counts[:, STATUS] != GOES_ON
+        return [f"{self._reason(k)[0]} ({self._time(k)})" if stopped[k] else "" for k in range(len(self.copies))]
 
     @property
     def ends(self) -> Copies:
@@ -492,12 +565,30 @@ def check_scheme(copies: Copies, scheme: CompiledScheme) -> None:
     """Refuse constraints that the compiled loop of a scheme does not support."""
     if isinstance(scheme, Paoli) and (scheme.implicit or scheme.z != DEFAULT_Z):
         raise SchemeRefuses("the compiled loop supports Paoli's scheme with z = 1/2 and an explicit force only")
-    if copies.moving and not isinstance(scheme, MoreauJean):
-        raise SchemeRefuses(
-            f"{type(scheme).__name__} does not support moving constraints; use MoreauJean(), or a moving frame"
-        )
+    if copies.moving and isinstance(scheme, Paoli):
+        raise SchemeRefuses("Paoli does not support moving constraints; use ByEvents() or MoreauJean()")
     if isinstance(scheme, ByEvents) and not copies.flat:
         raise SchemeRefuses("ByEvents needs gaps that are affine in q; use Paoli() or MoreauJean()")
+    if isinstance(scheme, ByEvents) and copies.moving:
+        for copy in sampled(len(copies)):
+            _check_normals(copies, copy)
+
+
+def _check_normals(copies: Copies, copy: int) -> None:
+    """Refuse moving gaps of a copy whose gradients depend on t."""
+    q, t, length = np.array(copies.q0[copy]), float(copies.t0[copy]), copies.within.length
+
+    def slopes(t: float) -> Array:
+        below = copies._gaps(copy, t, q)
+        return np.array([copies._gaps(copy, t, q + step) - below for step in length * np.eye(len(q))])
+
+    start = slopes(t)
+    for later in SAMPLED_TIMES:
+        if np.abs(slopes(t + later) - start).max() > AFFINE_TOLERANCE * (np.abs(start).max() + length):
+            raise SchemeRefuses(
+                f"ByEvents needs walls that do not turn: dg/dq of `within` of copy {copy} depends on t; "
+                "use MoreauJean()"
+            )
 
 
 def check_smooth(scheme: object, what: str) -> None:

@@ -1,27 +1,47 @@
 """Periodic orbits of many copies, their multipliers, and Lyapunov exponents.
 
 With the map F that takes the state (q, u) of a copy to the state some periods later, an orbit is a solution of
-F(x) = x, found by Newton's method, and its multipliers are the eigenvalues of dF. It is stable if all multipliers lie
-inside the unit circle. The period doubles where one multiplier is -1, that is, det(dF + I) = 0.
+F(x) = x, found by Newton's method, and its multipliers are the eigenvalues of dF, which is a product of linearised
+flights and saltation matrices (`kernels.cpu.flights`). It is stable if all multipliers lie inside the unit circle. The
+period doubles where one multiplier is -1, that is, det(dF + I) = 0.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jostle._tools.arguments import Count, Natural, check_arguments
-from jostle._tools.arrays import Array, Booleans
+from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.kernels.reference.copies import ESCAPED, GOES_ON, HITS, STATUS
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
-from jostle.vibro.copies import ByEvents, CompiledScheme, Copies, March, changed, check_skip, check_smooth, step_of
+from jostle.vibro.copies import (
+    ByEvents,
+    CompiledScheme,
+    Copies,
+    March,
+    changed,
+    check_skip,
+    check_smooth,
+    chosen,
+    step_of,
+    walls,
+)
 
-DIFFERENCE = 1e-6
-"""Step of the central differences of the map, as a fraction of the state."""
 ORBIT_TOLERANCE = 1e-10
 """An orbit is found when a Newton step moves it by less than this fraction of the state."""
+LONGEST_MOVE = 2.0
+"""Longest Newton step, as a multiple of the state."""
+MAX_RETREATS = 8
+"""How often in a row a Newton step is halved because the motion after it ends."""
+SINGULAR = 1e-12
+"""A multiplier this close to 1 makes Newton's method impossible."""
+ANY_END = tuple(range(GOES_ON + 1, ESCAPED + 1))
+"""Every status of a copy that has stopped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +56,12 @@ class Orbits:
         Velocities at the start of a period.
     derivative : array, shape (n, 2 d, 2 d)
         Derivative dF of the map at the orbit.
-    converged : array of bool, shape (n,)
-        Whether the orbit was found.
+    reason : array of str, shape (n,)
+        Why no orbit was found; "" where it was.
+    margin : array, shape (n,)
+        How far the orbit is from grazing: the smallest change of its start, as a fraction of its size, at which, to
+        first order, an impact vanishes or another one appears. dF describes smaller changes only; inf if no gap has a
+        minimum and nothing hits.
 
     Examples
     --------
@@ -56,7 +80,14 @@ class Orbits:
     q: Array
     u: Array
     derivative: Array
-    converged: Booleans
+    reason: NDArray[np.str_]
+    margin: Array
+
+    @property
+    def converged(self) -> Booleans:
+        """(n,): whether the orbit was found."""
+        found: Booleans = self.reason == ""
+        return found
 
     @property
     def multipliers(self) -> NDArray[np.complex128]:
@@ -79,6 +110,67 @@ class Orbits:
         return np.where(self.converged, np.linalg.det(self.derivative + np.eye(size)), np.nan)
 
 
+class Mapped(NamedTuple):
+    """The map F of n copies at their starts. States are lengths, (q, u T / 2 pi) with the period T of the force."""
+
+    end: Array
+    """(n, 2 d) F(x)."""
+    derivative: Array
+    """(n, 2 d, 2 d + p) the derivative of F in x, and along p changes of the parameters."""
+    lowest: Array
+    """(n,) the minimum of a gap that is closest to zero; negative if there is an impact (see `kernels.cpu.flights`)."""
+    slope: Array
+    """(n, 2 d + p) the derivative of that minimum."""
+    hits: Integers
+    """(n,) number of impacts."""
+    reasons: list[str]
+    """Why each motion ended before; "" if it did not."""
+
+    @property
+    def margin(self) -> Array:
+        """(n,) how far the states are from grazing, to first order."""
+        d = self.end.shape[1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = np.abs(self.lowest) / np.linalg.norm(self.slope[:, :d], axis=1)
+        return np.where(np.isnan(distance), np.inf, distance)
+
+
+def mapped(copies: Copies, h: Array, steps: int, unit: Array, directions: Array | None = None) -> Mapped:
+    """F after `steps` steps h; velocities are multiplied by `unit` (n,)."""
+    n, d = copies.q0.shape
+    weights = np.concatenate([np.ones((n, d)), np.repeat(unit[:, None], d, axis=1)], axis=1)
+    count = 0 if directions is None else len(directions)
+    tangents = np.zeros((n, 2 * d + count, 2 * d))
+    tangents[:, : 2 * d] = np.eye(2 * d) / weights[:, None, :]
+    changes = np.zeros((2 * d + count, copies.parameters.shape[1] + 1))
+    if directions is not None:
+        changes[2 * d :] = directions
+    march = March(copies, None, h, tangents=tangents, directions=changes, tolerated=ANY_END)
+    march.go(steps, 1)
+    end = np.concatenate([march.states[:, 0], march.states[:, 2]], axis=1) * weights
+    derivative = np.swapaxes(march.tangents[:, :, : 2 * d], 1, 2) * weights[:, :, None]
+    reasons = march.reasons()
+    for k in np.flatnonzero(~np.isfinite(derivative).all(axis=(1, 2)) & (march.counts[:, STATUS] == GOES_ON)):
+        reasons[k] = "the derivative of the motion is not finite"
+    return Mapped(end, derivative, march.grazing[:, 0], march.grazing[:, 1:], march.counts[:, HITS], reasons)
+
+
+def in_front_of_walls(copies: Copies, q: Array) -> Array:
+    """(n, d) the positions q, moved onto walls that they are behind."""
+    there = changed(copies, q0=q)
+    for _ in range(copies.constraints + 1):
+        gap, G = walls(there)
+        behind = np.flatnonzero((gap < 0.0).any(axis=1))
+        if len(behind) == 0:
+            break
+        moved = there.q0.copy()
+        for k in behind:
+            row = int(gap[k].argmin())
+            moved[k] -= G[k, row] * gap[k, row] / (G[k, row] @ G[k, row])
+        there = changed(copies, q0=moved)
+    return there.q0
+
+
 @check_arguments
 def periodic_orbits(
     copies: Copies,
@@ -91,7 +183,8 @@ def periodic_orbits(
 ) -> Orbits:
     """Find periodic orbits by Newton's method, from the starts of the copies.
 
-    Orbits need not be stable. The multipliers are as accurate as the scheme.
+    Orbits need not be stable. A copy from which no orbit is found is marked with the reason; it does not affect the
+    others. Iterates stay in front of the walls.
 
     Parameters
     ----------
@@ -111,7 +204,7 @@ def periodic_orbits(
     Returns
     -------
     Orbits
-        The orbits, with `converged` telling which were found.
+        The orbits, with `converged` telling which were found, and `reason` why the others were not.
 
     Examples
     --------
@@ -130,33 +223,50 @@ def periodic_orbits(
     check_smooth(scheme, "periodic orbits and multipliers")
     n, d = copies.q0.shape
     h = step_of(period, steps, n)
-    x = np.concatenate([copies.q0, copies.v0], axis=1)
-    image = _mapped(copies, scheme, h, x, steps * times)  # the size of the motion, if a copy starts near the origin
-    scale = np.maximum(np.abs(x), np.abs(image)).max(axis=1, keepdims=True)
-    scale[scale == 0.0] = 1.0  # nothing moves
-    offsets = np.concatenate([np.zeros((1, 2 * d)), np.eye(2 * d), -np.eye(2 * d)])
-    derivative, converged = np.zeros((n, 2 * d, 2 * d)), np.zeros(n, dtype=bool)
-    for _ in range(max_iterations):
-        step = DIFFERENCE * scale
-        starts = (x + offsets[:, None, :] * step).reshape(-1, 2 * d)
-        ends = _mapped(copies, scheme, h, starts, steps * times).reshape(len(offsets), n, 2 * d)
-        change = ends[1 : 2 * d + 1] - ends[2 * d + 1 :]
-        derivative = np.moveaxis(change, 0, 2) / (2.0 * step[:, None, :])
-        move = np.linalg.solve(np.eye(2 * d) - derivative, (ends[0] - x)[:, :, None])[:, :, 0]
-        converged = (np.abs(move) <= ORBIT_TOLERANCE * scale).all(axis=1)
-        if converged.all():
+    unit = steps * h / (2.0 * np.pi)
+    weights = np.concatenate([np.ones((n, d)), np.repeat(unit[:, None], d, axis=1)], axis=1)
+    x = np.concatenate([copies.q0, copies.v0], axis=1) * weights
+    before, retreats = x.copy(), np.zeros(n, dtype=int)
+    scale, margin = np.zeros(n), np.full(n, np.inf)
+    derivative, reason = (
+        np.zeros((n, 2 * d, 2 * d)),
+        np.array([f"not found in {max_iterations} Newton steps"] * n, object),
+    )
+    left = np.arange(n)
+    for iteration in range(max_iterations):
+        start = chosen(copies, left, q0=x[left, :d], v0=x[left, d:] / weights[left, d:])
+        F = mapped(start, h[left], steps * times, unit[left])
+        ended = np.array([bool(why) for why in F.reasons])
+        if iteration == 0:
+            scale = np.maximum(np.abs(x), np.where(ended[:, None], 0.0, np.abs(F.end))).max(axis=1)
+            scale[scale == 0.0] = 1.0  # nothing moves
+        away = ended & ((retreats[left] >= MAX_RETREATS) | (iteration == 0))
+        reason[left[away]] = [why for why, gone in zip(F.reasons, away, strict=True) if gone]
+        retreats[left] = np.where(ended, retreats[left] + 1, 0)
+        residual, dF = F.end - x[left], F.derivative[:, :, : 2 * d]
+        system = np.where(ended[:, None, None], np.eye(2 * d), np.eye(2 * d) - dF)
+        singular = np.linalg.svd(system, compute_uv=False)[:, -1] <= SINGULAR
+        reason[left[singular]] = "a multiplier is 1, so that Newton's method cannot be used"
+        system[singular] = np.eye(2 * d)
+        move = np.linalg.solve(system, residual[:, :, None])[:, :, 0]
+        found = ~ended & ~singular & (np.abs(move).max(axis=1) <= ORBIT_TOLERANCE * scale[left])
+        close = F.margin / scale[left]
+        grazes = found & (close <= 100.0 * ORBIT_TOLERANCE)
+        reason[left[found]] = ""
+        reason[left[grazes]] = "it grazes a wall, up to round-off, where there are no multipliers"
+        derivative[left], margin[left] = dF / weights[left, :, None] * weights[left, None, :], close
+        length = np.abs(move).max(axis=1, keepdims=True) / scale[left, None]
+        move /= np.maximum(length / LONGEST_MOVE, 1.0)
+        new = np.where(ended[:, None], 0.5 * (x[left] + before[left]), x[left] + move)
+        goes_on = ~(found | singular | away)
+        before[left] = np.where((ended | found)[:, None], before[left], x[left])
+        x[left[goes_on]] = new[goes_on]
+        left = left[goes_on]
+        if len(left) == 0:
             break
-        x = np.where(converged[:, None], x, x + move)
-    return Orbits(x[:, :d].copy(), x[:, d:].copy(), derivative, converged)
-
-
-def _mapped(copies: Copies, scheme: CompiledScheme | None, h: Array, x: Array, steps: int) -> Array:
-    """The states that x reach after `steps` steps; x (k n, 2 d) are k blocks of states of the n copies."""
-    d, blocks = copies.q0.shape[1], len(x) // len(copies)
-    own = {name: np.concatenate([getattr(copies, name)] * blocks) for name in ("parameters", "restitution", "t0")}
-    march = March(changed(copies, q0=x[:, :d], v0=x[:, d:], **own), scheme, np.tile(h, blocks))
-    march.go(steps, 1)
-    return np.concatenate([march.states[:, 0], march.states[:, 2]], axis=1)
+        x[left, :d] = in_front_of_walls(chosen(copies, left), x[left, :d])
+    text = np.array(reason.tolist())
+    return Orbits(x[:, :d].copy(), x[:, d:] / weights[:, d:], derivative, text, margin)
 
 
 # Lyapunov exponents of many copies: the rates at which copies that start side by side move apart.
@@ -180,7 +290,7 @@ def lyapunov_exponents(
     """Compute the largest Lyapunov exponent of each copy: the rate at which neighbouring motions separate.
 
     A positive exponent means chaos. It is -inf if neighbouring motions become one: where a contact comes to rest, a
-    separation across it ends, and with one coordinate there is no other.
+    separation across it ends, and with one coordinate there is no other. It is NaN for a copy that escapes to infinity.
 
     Parameters
     ----------
@@ -200,7 +310,7 @@ def lyapunov_exponents(
     Returns
     -------
     array, shape (n,)
-        The exponents, in one over the unit of time; -inf where separations end.
+        The exponents, in one over the unit of time; -inf where separations end, NaN for copies that escape.
 
     Examples
     --------
@@ -241,7 +351,7 @@ def lyapunov_spectra(
     -------
     array, shape (n, 2 d)
         The exponents, in one over the unit of time; -inf where separations end, as in contacts that come to rest and in
-        impacts with e = 0.
+        impacts with e = 0; NaN for copies that escape.
 
     Examples
     --------
@@ -262,9 +372,10 @@ def _exponents(
     check_smooth(scheme, "Lyapunov exponents")
     check_skip(skip, periods)
     h = step_of(period, steps, len(copies))
-    march = March(copies, scheme, h, tangents=count)
+    march = March(copies, scheme, h, tangents=count, tolerated=(ESCAPED,))
     march.go(steps, skip)
     march.tangents[:, :, -1] = 0.0
     march.go(steps, periods - skip)
     exponents = march.tangents[:, :, -1] / ((periods - skip) * steps * h)[:, None]
+    exponents[np.isfinite(march.escape)] = np.nan
     return np.flip(np.sort(exponents, axis=1), axis=1)

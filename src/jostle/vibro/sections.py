@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import Count, Natural, Positive, check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
+from jostle.kernels.reference.copies import ESCAPED
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
@@ -44,6 +45,8 @@ class Sections:
     extent : array, shape (n, 2)
         How far each copy moves during its first and its last period: the largest range of a coordinate, or of a
         velocity times T / 2 pi, which is the same in a harmonic motion.
+    escape : array, shape (n,)
+        Time at which a copy went to infinity; its sections are NaN afterwards. inf for copies that did not.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Sections:
     u: Array
     period: Array
     extent: Array
+    escape: Array
 
     @property
     def points(self) -> Array:
@@ -159,7 +163,7 @@ def sections(
     Returns
     -------
     Sections
-        The states at the ends of the periods after the first `skip`.
+        The states at the ends of the periods after the first `skip`, NaN for copies that have escaped to infinity.
 
     Raises
     ------
@@ -180,7 +184,7 @@ def sections(
     """
     check_skip(skip, periods)
     h, d = step_of(period, steps, len(copies)), copies.q0.shape[1]
-    march, T = March(copies, scheme, h), steps * h
+    march, T = March(copies, scheme, h, tolerated=(ESCAPED,)), steps * h
     begin, first = _through_a_period(march, steps, T)
     saved = [begin] if skip == 0 else []
     last = first
@@ -190,7 +194,7 @@ def sections(
         end, last = _through_a_period(march, steps, T)
         saved.append(end)
     found = np.concatenate(saved, axis=1)
-    return Sections(copies, found[:, :, :d], found[:, :, d:], T, np.stack([first, last], axis=1))
+    return Sections(copies, found[:, :, :d], found[:, :, d:], T, np.stack([first, last], axis=1), march.escape)
 
 
 def _through_a_period(march: March, steps: int, T: Array) -> tuple[Array, Array]:

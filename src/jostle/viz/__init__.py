@@ -2,7 +2,7 @@
 
 draw, strip                                         one frame of a solution, or several side by side
 history, paths, phase, impacts, energies, balance   curves of a solution
-orders, evacuation, bifurcation, basins             convergence orders, evacuation curves, diagrams of many runs
+orders, evacuation, bifurcation, branches, basins   convergence orders, evacuation curves, diagrams of many runs
 quantile_band, mean_curve                           quantiles and confidence intervals of many runs
 field, arrows                                       densities, pressures, velocities of a continuum
 plan, plans                                         a crowd on its floor plan: names, scale, groups, counters, maps
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from jostle.viz.fields import arrows, field
     from jostle.viz.floor_plans import plan, plans
     from jostle.viz.movie import animate
-    from jostle.viz.results import basins, bifurcation, evacuation, mean_curve, orders, quantile_band
+    from jostle.viz.results import basins, bifurcation, branches, evacuation, mean_curve, orders, quantile_band
     from jostle.viz.style import use_style
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "balance",
     "basins",
     "bifurcation",
+    "branches",
     "densities",
     "density",
     "draw",
@@ -85,7 +86,7 @@ _DRAWN = {
     "fields": ("arrows", "field"),
     "density_pictures": ("densities", "density", "mass_inside"),
     "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
-    "results": ("basins", "bifurcation", "evacuation", "mean_curve", "orders", "quantile_band"),
+    "results": ("basins", "bifurcation", "branches", "evacuation", "mean_curve", "orders", "quantile_band"),
     "movie": ("animate",),
     "floor_plans": ("plan", "plans"),
     "crowd_report": ("report",),

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
-from jostle._tools.arguments import Finite
+from jostle._tools.arguments import Finite, Natural
 from jostle._tools.arrays import Array, finite
 from jostle._tools.colours import NEUTRAL, PALETTE
 from jostle.analysis.order import Order
@@ -20,6 +20,7 @@ from jostle.crowds.measure.leaving import Leaving, check_area_is_known, watch
 from jostle.errors import InvalidValue
 from jostle.plans.stored import plan_of
 from jostle.result.facts import Units
+from jostle.vibro.branches import Branch
 from jostle.viz.sources import TIME, Shown, solution, with_unit
 from jostle.viz.style import MAX_LEGEND_LINES, axes, by_name, legend, pen, plot
 
@@ -153,6 +154,60 @@ def bifurcation(
     return ax
 
 
+POINTS = {"fold": "s", "doubling": "o", "grazing": "^"}
+"""Markers of the points at which orbits change."""
+
+
+@plot
+def branches(
+    followed: Branch | Sequence[Branch],
+    *,
+    coordinate: Natural = 0,
+    names: tuple[str, str] = (r"$\omega$", "$q$"),
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot periodic orbits over a parameter: stable ones as lines, unstable ones dashed, and where they change.
+
+    Parameters
+    ----------
+    followed : Branch or sequence of Branch
+        Branches of `jo.vibro.follow`.
+    coordinate : int, default 0
+        Number of the coordinate that is drawn, at the start of a period.
+    names : (str, str), default ("$\\omega$", "$q$")
+        Labels of the axes.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle as jo
+    >>> def swing(t, q, u, parameters):
+    ...     return np.cos(parameters[0] * t) - q[0] - 0.1 * u[0]
+    >>> copies = jo.vibro.Copies(q0=[-0.8], v0=[0.1], force=swing, parameters=[1.5])
+    >>> ax = branches(jo.vibro.follow(copies, to=2.0, period=lambda parameters: 2 * np.pi / parameters[0], steps=32))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['stable']
+    >>> plt.close(ax.figure)
+    """
+    several = [followed] if isinstance(followed, Branch) else list(followed)
+    ax = axes(ax)
+    for number, branch in enumerate(several):
+        value, q, stable = branch.value, branch.q[:, coordinate], branch.stable
+        for word, style, shown in (("stable", "-", stable), ("unstable", "--", ~stable)):
+            either = shown[:-1] | shown[1:] if word == "unstable" else shown[:-1] & shown[1:]
+            for first in np.flatnonzero(either & ~np.append(False, either[:-1])):
+                last = first + 1 + int(np.append(~either[first:], True).argmax())
+                ax.plot(value[first:last], q[first:last], style, color=PALETTE[number % len(PALETTE)], label=word)
+        for point in branch.points:
+            (mark,) = ax.plot([point.value], [point.q[coordinate]], POINTS[point.kind], color="black", label=point.kind)
+            mark.set(markerfacecolor="white", zorder=3.0)
+    handles, labels = ax.get_legend_handles_labels()
+    once = dict(zip(labels, handles, strict=True))
+    ax.legend(once.values(), once.keys(), fontsize="small")
+    ax.set(xlabel=names[0], ylabel=names[1])
+    return ax
+
+
 @plot
 def basins(
     label: ArrayLike,
@@ -170,7 +225,7 @@ def basins(
     ----------
     label : array_like of int, shape (rows, columns)
         ``jo.vibro.basins(...).label`` for a grid of starts, with rows from the lowest y to the highest; -1, a start
-        that ends on no periodic orbit, is grey.
+        that ends on no periodic orbit, is grey, and -2, one that escapes to infinity, is black.
     x : (float, float)
         First and last value of the grid along x.
     y : (float, float)
@@ -189,20 +244,22 @@ def basins(
     numbers = np.asarray(label)
     if numbers.ndim != 2 or numbers.size == 0 or numbers.dtype.kind not in "iu":
         raise InvalidValue(f"label must be whole numbers of shape (rows, columns), not {numbers.dtype} {numbers.shape}")
+    if numbers.min() < -2:
+        raise InvalidValue(f"label must be -2 or more, not {numbers.min()}")
     if x[0] == x[1] or y[0] == y[1]:
         raise InvalidValue(f"x and y must be the first and last values of the grid, not {x} and {y}")
     ax = axes(ax, (5.2, 4.6))
-    colours = np.array([to_rgb(colour) for colour in (*PALETTE, NEUTRAL)])
-    shown = np.where(numbers < 0, len(PALETTE), numbers % len(PALETTE))
+    colours = np.array([to_rgb(colour) for colour in (*PALETTE, NEUTRAL, "black")])
+    shown = np.where(numbers < 0, len(PALETTE) - 1 - numbers, numbers % len(PALETTE))
     rows, columns = numbers.shape
     half = np.array([(x[1] - x[0]) / max(columns - 1, 1), (y[1] - y[0]) / max(rows - 1, 1)]) / 2.0
     extent = (x[0] - half[0], x[1] + half[0], y[0] - half[1], y[1] + half[1])
     ax.imshow(colours[shown], origin="lower", extent=extent, aspect="auto", interpolation="nearest")
-    for number in [*np.unique(numbers[numbers >= 0]).tolist(), -1][:MAX_LEGEND_LINES]:
-        share = float((numbers == number).mean()) if number >= 0 else float((numbers < 0).mean())
+    words = {-1: "none", -2: "escapes"}
+    for number in [*np.unique(numbers[numbers >= 0]).tolist()[: MAX_LEGEND_LINES - 2], -1, -2]:
+        share = float((numbers == number).mean())
         if share > 0.0:
-            word = "none" if number < 0 else str(number)
-            colour = NEUTRAL if number < 0 else PALETTE[number % len(PALETTE)]
+            word, colour = words.get(number, str(number)), colours[shown[numbers == number][0]]
             ax.plot([], [], "s", color=colour, label=f"{word}: {100.0 * share:.0f} %")
     ax.set(xlabel=names[0], ylabel=names[1])
     ax.legend(frameon=True, loc="upper right", fontsize="small")

@@ -14,9 +14,11 @@ from jostle.kernels.reference.copies import (
     BEFORE,
     CLOSED,
     DONE,
+    ESCAPED,
     GAP_ROUND_OFF,
     GOES_ON,
     HITS,
+    HUGE,
     MAX_ITERATIONS,
     MAX_SWEEPS,
     MOMENT,
@@ -52,7 +54,7 @@ def room(m: int, d: int) -> tuple[Floats2, Floats2, Floats2, Floats2, Floats2, O
     """The working arrays for m constraints in d coordinates."""
     most = min(m, d) + 1
     return (
-        np.zeros((15, d)), np.zeros((10, m)), np.zeros((m, d)), np.zeros((3, m)),
+        np.zeros((15, d)), np.zeros((18, m)), np.zeros((m, d)), np.zeros((3, m)),
         np.zeros((m + 2 * most + VECTORS, d + 1)), np.zeros((2, m + 1), np.int64),
     )  # fmt: skip
 
@@ -268,10 +270,9 @@ FAR = 1e8
 def march(common: Common, scheme: int, copies: Copies, steps: int, sections: int, skipped: int, kept: int) -> Moved:
     """All copies go on for `sections` times `steps` steps; `kept` sections after the first `skipped` ones are saved."""
     new, saved = copies.copied(), copies.room_to_save(kept)
-    force, rows, flat, moving, length, root = common
-    numbers, parameters, states, counts, touched, hits, _ = new
-    given = length, numbers, parameters, root, states, counts, touched, hits, saved, steps, sections, skipped
-    _march(force, rows, scheme, flat, moving, *given, *room(touched.shape[2], states.shape[2]))
+    force, rows, flat, moving, length, root, *_ = common
+    given = length, *new[:2], root, *new[2:6], new.escape, saved, steps, sections, skipped
+    _march(force, rows, scheme, flat, moving, *given, *room(new.touched.shape[2], new.states.shape[2]))
     return new, saved
 
 
@@ -279,8 +280,8 @@ def march(common: Common, scheme: int, copies: Copies, steps: int, sections: int
 def _march(
     force: Force, rows_of: Rows, scheme: int, flat: bool, moving: bool, length: Floats, numbers: Floats2,
     parameters: Floats2, root: Floats, states: OutFloats3, counts: OutInts2, touched: OutFloats3, hits: OutFloats3,
-    saved: OutFloats3, steps: int, sections: int, skipped: int, vectors: OutFloats2, per_row: OutFloats2,
-    G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+    escape: OutFloats, saved: OutFloats3, steps: int, sections: int, skipped: int, vectors: OutFloats2,
+    per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
 ) -> None:  # fmt: skip
     m, d = G.shape
     for c in range(len(states)):
@@ -305,6 +306,9 @@ def _march(
                         G, rows, work, lists, hits[c], counts, c,
                     )  # fmt: skip
                 if status != GOES_ON:
+                    for k in range(d):
+                        if status == NOT_FINITE and abs(states[c, Q, k]) + h * abs(states[c, U, k]) > HUGE:
+                            status, escape[c] = ESCAPED, t
                     counts[c, STATUS] = status
                     break
                 counts[c, DONE] = done + 1

@@ -16,9 +16,12 @@ from jostle._tools.arrays import Array, Integers
 
 PAOLI, MOREAU_JEAN = 0, 1
 """The schemes."""
-GOES_ON, NOT_FINITE, NO_PROJECTION, NO_NEAREST, NO_POINT, TOO_MANY_IMPACTS = 0, 1, 2, 3, 4, 5
+GOES_ON, NOT_FINITE, NO_PROJECTION, NO_NEAREST, NO_POINT, TOO_MANY_IMPACTS, ESCAPED = 0, 1, 2, 3, 4, 5, 6
 """Status of a copy: it continues, or it was ended by a number that is not finite, a projection that did not converge, a
-search for the nearest admissible point that did not converge, contradictory constraints, or too many impacts."""
+search for the nearest admissible point that did not converge, contradictory constraints, too many impacts, or a motion
+that went to infinity."""
+HUGE = 1e50
+"""A copy with coordinates beyond this number escapes when numbers overflow."""
 T, H, E = 0, 1, 2
 """The columns of `numbers`: the first time, the time step, and the restitution."""
 Q, BEFORE, U = 0, 1, 2
@@ -57,6 +60,12 @@ class Common(NamedTuple):
     """(m,) what the gaps are compared with, 0 for the coordinates."""
     root: Array
     """(d,) the inverse roots of the masses."""
+    glide: Callable[..., int] | None = None
+    """Does steps of flights without events, see `kernels.functions.glide_of`; None where it is not needed."""
+    directions: Array = np.zeros((0, 1))
+    """(tangents, k + 1) the changes of the k parameters and of the restitution that belong to the tangents."""
+    renewed: bool = True
+    """Whether tangents are made orthonormal."""
 
 
 class Copies(NamedTuple):
@@ -76,8 +85,12 @@ class Copies(NamedTuple):
     hits: Array
     """(n, number, 3) the last impacts, at their number modulo those that there is room for: see `MOMENT`."""
     tangents: Array
-    """(n, tangents, 2 d + 1) orthonormal vectors (dq, du), and the sums of the logarithms of their growth, which `fly`
+    """(n, tangents, 2 d + 1) vectors (dq, du), and the sums of the logarithms of their growth, which `fly`
     carries along."""
+    grazing: Array
+    """(n, 1 + tangents) the minimum of a gap that is closest to zero, and how it changes along the tangents."""
+    escape: Array
+    """(n,) the time at which a copy went to infinity, inf if it did not."""
 
     def copied(self) -> Copies:
         """New arrays for what the loops write into."""
