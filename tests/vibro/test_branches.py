@@ -177,3 +177,22 @@ def test_orbits_of_a_branch_are_orbits(one_impact):
     )  # fmt: skip
     found = periodic_orbits(again, period=2.0 * np.pi / one_impact.value, steps=64)
     np.testing.assert_allclose(found.q, one_impact.q, atol=1e-8)
+
+
+def test_a_parameter_that_turns_a_wall_is_refused():
+    def tilted(t, q, parameters):
+        return q[0] + parameters[0] * q[1] + 1.0
+
+    def pull(t, q, u, parameters):
+        return -q[0] + np.cos(2.6 * t), -q[1]
+
+    copies = jo.vibro.Copies(
+        q0=[-0.2, 0.0],
+        v0=[0.0, 0.0],
+        force=pull,
+        within=jo.vibro.Gaps(tilted, flat=True),
+        parameters=[0.0],
+        restitution=0.8,
+    )
+    with pytest.raises(jo.InvalidValue, match=r"gradients of the walls change with parameter 0"):
+        jo.vibro.follow(copies, to=0.5, period=lambda parameters: 2 * np.pi / 2.6, steps=64)

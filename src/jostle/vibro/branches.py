@@ -51,6 +51,10 @@ SLOPE_OF_PERIOD = 1e-5
 """Relative step of the differences of the period."""
 
 
+SAME_NORMAL = 1e-6
+"""Gradients of walls that differ by less than this fraction are equal, also those computed by differences."""
+
+
 class Bifurcation(NamedTuple):
     """A point of a branch at which the orbit changes, found by `follow`.
 
@@ -200,6 +204,21 @@ class Family(NamedTuple):
         given = {"parameters": np.ascontiguousarray(values[:, :-1]), "restitution": e}
         return chosen(self.copies, one, q0=x[:, :d].copy(), v0=x[:, d : 2 * d] / self.unit, **given)
 
+    def check_normals(self, to: float) -> None:
+        """Refuse walls whose gradients depend on the last parameter, between its value and `to`: Newton's method misses
+        that the wall turns."""
+        number, own = self.which[-1], self.copies.parameters
+        if number == own.shape[1]:  # the restitution
+            return
+        other = own.copy()
+        other[:, number] = to
+        (_, G), (_, turned) = (walls(changed(self.copies, parameters=values)) for values in (own, other))
+        if not np.allclose(G, turned, rtol=SAME_NORMAL, atol=SAME_NORMAL * np.abs(G).max(initial=0.0)):
+            raise InvalidValue(
+                f"the gradients of the walls change with parameter {number}, and branches are followed only where it "
+                f"moves walls along their normals: give gaps whose gradients do not depend on it"
+            )
+
     def time(self, parameters: Array) -> float:
         """The period T of the force."""
         T = float(self.period(parameters.copy()))
@@ -347,6 +366,7 @@ def follow(
         changed(copies, q0=orbit.q, v0=orbit.u), period, steps, times, (parameter,), unit,
         np.append(np.full(2 * d, size), abs(to - begin)),
     )  # fmt: skip
+    family.check_normals(to)
     z = np.append(x / size, begin / abs(to - begin))
     return _Walk(family, z, np.sign(to - begin), longest, max_points).branch(z[-1], to / abs(to - begin))
 
@@ -578,6 +598,7 @@ def follow_point(
     if begin == to:
         raise InvalidValue(f"to must differ from the parameter of the branch, {begin:g}")
     family = old._replace(which=(old.which[0], parameter), size=np.append(old.size, abs(to - begin)))
+    family.check_normals(to)
     z = np.concatenate([point.q, point.u * family.unit, [point.value, begin]]) / family.size
     sign = 1.0 if point.kind == "doubling" else -1.0
 
