@@ -435,7 +435,7 @@ def test_every_key_is_among_the_cases():
 
 def test_the_areas_of_a_file_are_those_of_its_plan():
     row = 'areas = [{ name = "row", corners = [[0, 0], [1, 0], [1, 1]], counts = false }]'
-    (area,) = parse(with_(CROWD, row, RUN)).build().problem.plan.areas
+    (area,) = parse(with_(CROWD, row, RUN)).build().problem.plan.areas.values()
     assert (area.name, area.counts, np.asarray(area.corners).tolist()) == ("row", False, [[0, 0], [1, 0], [1, 1]])
 
 
