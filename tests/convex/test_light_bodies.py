@@ -26,6 +26,7 @@ def column(order, ratio, h, gap=0.008):
     return jo.Motion(q0=np.stack([0.0 * height, height], axis=1), mass=mass, force=force, within=within)
 
 
+@pytest.mark.each_value
 @every_solver
 @pytest.mark.parametrize("scheme", [jo.Maury, jo.MoreauJean])
 @pytest.mark.parametrize("order", ORDERS)

@@ -8,6 +8,7 @@ import emulated_cupy
 import numpy as np
 import pytest
 from rows_in_space import rows_in_space, sweeping
+from test_contacts import whitened
 from test_interface import ARGUMENTS, CONTACT_KERNELS, FIRST, LOOSELY
 
 import jostle.kernels
@@ -18,7 +19,6 @@ from jostle.kernels.interface import KERNELS
 from jostle.kernels.reference.sweeps import Stop
 from kernel_sets import cpu, reference
 from rows import whole
-from test_contacts import whitened
 
 NAMES = sorted(CONTACT_KERNELS)
 

@@ -23,6 +23,7 @@ def eliminate(*front, products):
     return by_products(*front, True) if products else by_loops(*front, None)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("r", [0, 1, 3, 29, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 22, LARGE, LARGE + 1, BLOCK, BLOCK + 1, 2 * BLOCK, 2 * BLOCK + 13])
 @pytest.mark.parametrize("products", [False, True], ids=["loops", "products"])

@@ -9,8 +9,7 @@ s >= 0 and p >= 0; an equality has s = 0, and its p has no sign. A new kind need
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,8 +48,6 @@ class Rows:
     """What a row is, in words, for error messages."""
     cones: Cones | None = None
     """The friction cones of the first rows; None: no row is part of a cone."""
-    most: float = inf
-    """Solvers compare violations with at most this length."""
 
     def dense(self) -> Rows:
         """The same rows with G in dense form; these rows themselves if it is dense already."""
@@ -71,11 +68,10 @@ class Rows:
             None if self.cones is None else self.cones.only(rows),
         )
 
-    def with_short_lengths(self) -> Rows:
-        """The same rows, whose lengths are at most `most`."""
-        if self.most == inf:
-            return self
-        return replace(self, length=np.minimum(self.length, self.most), most=inf)
+    def with_length_at_most(self, most: float) -> Rows:
+        """The same rows, where no length is larger."""
+        length = np.minimum(self.length, most)
+        return Rows(self.G, self.c, length, self.noise, self.equal, self.describe, self.cones)
 
     def with_noise(self, part: float) -> Rows:
         """The same rows, where slacks of contacts with friction up to a part of their length count as zero."""

@@ -109,7 +109,7 @@ def _blocks(law: Coulomb, contacts: Contacts, K: Rows, t: float) -> tuple[Rows, 
     def describe(row: int) -> str:
         return K.describe(int(own[row // size] if row < first else others[row - first]))
 
-    return Rows(G, c, length, noise, equal, describe, cones, K.most), cones, own, others
+    return Rows(G, c, length, noise, equal, describe, cones), cones, own, others
 
 
 def friction_blocks(law: Coulomb, contacts: Contacts, t: float) -> tuple[LinearMap, Cones]:

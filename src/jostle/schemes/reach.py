@@ -99,9 +99,11 @@ def relative_to_closing(K: Rows, w: Array, tol: float) -> Rows:
     """The same rows, whose violations count beside the largest closing velocity at w, where their length is longer."""
     # A body at rest closes at g h in a step, which is far below tol r / h if steps are short: left alone, it would
     # fall until its overlap exceeds tol r, and be thrown up by what closes that in one step.
-    closing = -lowest(np.where(K.length > 0.0, K.margin(K.slack(w)), 0.0), 0.0)
-    most = min(CLOSING_FACTOR, MAX_LEFT / tol) * closing
-    return replace(K, most=most) if 0.0 < most < highest(K.length, 0.0) else K
+    closing, least = K.margin(K.slack(w)), lowest(K.length, 0.0)
+    if not least > 0.0:
+        closing = np.where(K.length > 0.0, closing, 0.0)
+    most = -min(CLOSING_FACTOR, MAX_LEFT / tol) * lowest(closing, 0.0)
+    return K.with_length_at_most(most) if 0.0 < most < highest(K.length, 0.0) else K
 
 
 def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol: float, gap_tol: float) -> Rows:
@@ -126,7 +128,7 @@ def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol:
     late = state.impulse_time if state.impulse_time > h else h  # see `velocities_of_step`
     allowed = closed / np.where(overlaps, late, h)
     K = relative_to_closing(replace(K, c=K.c - allowed), w, tol)
-    slow = RETURN * STUCK * tol * np.minimum(K.length, K.most)
+    slow = RETURN * STUCK * tol * K.length
     return replace(K, c=K.c + np.clip(allowed, -slow, slow))
 
 

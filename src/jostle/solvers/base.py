@@ -177,7 +177,6 @@ class Solver(NamedArguments):
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
         _check_shapes(flat, K, guess)
-        K = K.with_short_lengths()
         if dense and guess is None and M.ratio <= MAX_PLAIN_RATIO:
             P = self._at_once(flat, K, M)
             if P is not None and P.converged:  # which it has not if something is NaN
