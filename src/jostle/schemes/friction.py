@@ -80,6 +80,8 @@ def _blocks(law: Coulomb, contacts: Contacts, K: Rows, t: float) -> tuple[Rows, 
     pose, place = contacts.pose, place_of(contacts.gap)
     assert pose is not None
     touching = contacts.pairs[:, 0] >= 0
+    if contacts.equal is not None:
+        touching &= ~contacts.equal
     all_touch = bool(touching.all())
     chosen = contacts if all_touch else contacts.only(np.flatnonzero(touching))
     own = place.arange(len(contacts.gap)) if all_touch else np.flatnonzero(touching)
