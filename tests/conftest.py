@@ -22,8 +22,9 @@ HERE = Path(__file__).resolve().parent
 # a test runs it in a process of its own; to look for examples in it would import JAX into each process of the tests
 collect_ignore = ["gradients/with_jax.py"]
 
-# a shell that starts a job in the background makes it ignore Ctrl-C, of which some tests are
+# a shell that starts a job in the background makes it ignore Ctrl-C, and nohup the end of the terminal
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # the first example of a test may compile kernels for a minute; and all examples are the same in each run
 settings.register_profile(

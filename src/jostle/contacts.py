@@ -204,7 +204,7 @@ class Contacts:
         Gaps of some rows at another time and the same configuration. None: the set is at rest.
     normal : array, shape (m, d), optional
         Unit vectors from the first body to the second, or into the wall, if all rows are contacts of bodies. None: not
-        known.
+        known. Beside G they are only taken if `known`; otherwise those of G count.
     pose : Pose, optional
         The pose that the contacts belong to. None: that of no bodies, such as in `linearise`.
     known : bool, default False
@@ -250,6 +250,13 @@ class Contacts:
 
     def _check(self) -> None:
         """Refuse what does not belong together, and keep the numbers as compiled kernels take them."""
+        if vars(self)["G"] is not None:  # a class may change the gradients that it inherits, and leave the normals
+            object.__setattr__(self, "normal", None)
+        elif ((self.pairs[:, 0] < 0) | (self.pairs >= self.part_count).any(axis=1)).any():
+            raise InvalidValue(
+                f"contacts without gradients G are between bodies 0 to part_count - 1 = {self.part_count - 1} or with "
+                f"walls, and their pairs are {self.pairs.tolist()[:5]}: give part_count, the number of bodies, or G"
+            )
         if not len(self.gap) == len(self.pairs) == self.G.shape[0]:
             raise InvalidValue(
                 f"a set gives {len(self.gap)} gaps, {self.G.shape[0]} gradients and {len(self.pairs)} pairs: give one "
@@ -296,7 +303,7 @@ class Contacts:
             return contacts.normal
         first = self.pairs[:, 0]
         d, odd = divmod(self.G.shape[1], max(self.part_count, 1))
-        if odd or self.part_count == 0 or (first < 0).any():
+        if odd or ((first < 0) | (first >= self.part_count)).any():
             return place_of(self.gap).zeros((len(self.gap), 0))
         rows = place_of(first).arange(len(first))
         return -self.G.toarray().reshape(len(first), self.part_count, d)[rows, first]
@@ -306,8 +313,10 @@ class Contacts:
         """(m, 2): `pairs` by the numbers of the bodies, instead of those of their parts."""
         if self.pose is None or self.pose.bodies.single:
             return self.pairs
-        owners = self.pose.bodies.owners(np.maximum(self.pairs, 0))
-        return np.where(self.pairs < 0, self.pairs, np.where(self.pairs[:, :1] < 0, self.pairs, owners))
+        balls = (self.pairs >= 0) & (self.pairs[:, :1] >= 0)
+        bodies = self.pairs.copy()
+        bodies[balls] = self.pose.bodies.owners(self.pairs[balls])
+        return bodies
 
     def arms(self, t: float) -> Array:
         """The distances from the centres of both parts to the point of contact, half-way in the gap.
@@ -328,7 +337,10 @@ class Contacts:
         arms, wall = place.zeros((len(i), 2)), j < 0
         if radii is not None:
             arms[:, 0], arms[:, 1] = radii[i], np.where(wall, 0.0, radii[np.maximum(j, 0)])
-        arms[~wall] += self.gap[~wall, None] / 2.0  # both touch the same point: angular momentum stays as it is
+        two = np.flatnonzero(~wall)
+        if len(two):  # both touch the same point, also where radii have grown: angular momentum stays as it is
+            gap = self.gap[two] if self.gap_at is None else self.gap_at(t, two)
+            arms[two] += gap[:, None] / 2.0
         return arms
 
     def levers(self, t: float) -> tuple[Array, Array]:

@@ -204,7 +204,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
                 array = np.array(np.broadcast_to(array, shape), order="C")
             except ValueError as error:
                 raise InvalidValue(f"{name} returned shape {array.shape}, q has shape {shape}") from error
-        if not np.vdot(array, array) < np.inf and not np.isfinite(array).all():
+        if not np.isfinite(array).all():
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
             raise NotFinite(f"{name} is {array[where]} at index {where}, t = {state[0]:g}, q = {state[1][where]}")
         return array

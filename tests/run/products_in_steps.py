@@ -15,8 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from plain import crowd
-
 SIDE = 60
 """Number of bodies along a side of the lattice."""
 PRODUCTS = ("dot", "vdot", "inner", "matmul", "tensordot")
@@ -108,7 +106,7 @@ def take_steps():
             jo.solve(heavy, scheme, t=0.02, h=0.01)
         jo.solve(jo.Sweeping(q0=q, velocity=velocity, within=balls & wall), jo.Venel(), t=0.02, h=0.01)
     room = jo.crowds.Room(corners.tolist(), doors=[((top, 40.0), (top, 60.0))])
-    people = crowd(len(q), q0=q, radius=0.2, room=room, speed=1.4)
+    people = jo.crowds.crowd(len(q), q0=q, radius=0.2, room=room, speed=1.4)
     jo.solve(people, jo.Venel(), t=0.02, h=0.01)
 
 

@@ -404,6 +404,7 @@ def test_what_a_key_says_changes_what_is_computed(before, after):
 
 SHOWN = {("Scenario", "title"), ("Scenario", "output"), ("OutputTable", "contacts"), ("OutputTable", "precision")}
 SHOWN |= {("Crowd", "labels"), ("LabelTable", "name"), ("LabelTable", "place")}
+SHOWN |= {("Crowd", "areas"), *(("AreaTable", key) for key in ("name", "corners", "counts"))}
 """Keys that decide what the command line shows and stores: the tests of the command line and of plans change them."""
 NAMES = {("ExitTable", "name"), ("LinkTable", "name"), ("GroupTable", "name")}
 NAMES |= {(table, "name") for table in ("StopTable", "WaitingAreaTable", "QueueTable")}
@@ -430,6 +431,12 @@ def test_every_key_is_among_the_cases():
     covered = {key for before, after in CASES for key in changed_keys(parse(before), parse(after))}
     assert {"Grains", "Cradle", "Crowd", "Labyrinth", "GlueyTable", "GaussSeidelTable"} <= {name for name, _ in every}
     assert every - covered - SHOWN - NAMES - LATER == set()
+
+
+def test_the_areas_of_a_file_are_those_of_its_plan():
+    row = 'areas = [{ name = "row", corners = [[0, 0], [1, 0], [1, 1]], counts = false }]'
+    (area,) = parse(with_(CROWD, row, RUN)).build().problem.plan.areas.values()
+    assert (area.name, area.counts, np.asarray(area.corners).tolist()) == ("row", False, [[0, 0], [1, 0], [1, 1]])
 
 
 def test_people_come_off_the_stairs_at_their_end():

@@ -128,11 +128,11 @@ def test_contacts_name_the_smallest_gap():
     q = np.array([[0.0, 0.0], [2.0, 0.0], [3.9, 0.0], [9.0, 9.0]])
     contacts = jo.Balls(np.ones(4)).linearise(0.0, q)
     rows = shown(contacts)
-    assert (rows["rows"], rows["bodies"], rows["closed"]) == ("6", "4", "2")
+    assert (rows["rows"], rows["parts"], rows["closed"]) == ("6", "4", "2")
     assert rows["smallest gap"] == "-0.1, balls 1 and 2"
     nothing = contacts.only(np.zeros(0, dtype=np.int64))
     assert shown(nothing)["rows"] == "0"
-    assert repr(nothing) == "Contacts(rows: 0, bodies: 4)"
+    assert repr(nothing) == "Contacts(rows: 0, parts: 4)"
     broken = replace(contacts, gap=np.full(6, np.nan))
     assert shown(broken)["not finite"] == "6 gaps"
 

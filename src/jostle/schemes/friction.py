@@ -26,7 +26,7 @@ from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb, ImpactLaw
 from jostle.schemes.state import MIN_WARM_ROWS, Impulses, State
-from jostle.solvers.base import Solver, check_round_off
+from jostle.solvers.base import Solver
 
 NOTABLE = 1e-3
 """A body is thrown up if it rises at more than this fraction of the velocity at which it slides."""
@@ -37,8 +37,6 @@ def project_on_contacts(
 ) -> tuple[Projection, Impulses]:
     """The projection of the velocities w on the rows K of contacts, and the impulses of the contacts."""
     m, pose = len(contacts.gap), contacts.pose
-    if m:
-        check_round_off(w if pose is None else pose.velocities(w), K, solver.tol)
     if pose is None:
         P = solver.project(w, K, M, state.impulses_of(contacts))
         return P, Impulses(P.multipliers)
@@ -82,6 +80,8 @@ def _blocks(law: Coulomb, contacts: Contacts, K: Rows, t: float) -> tuple[Rows, 
     pose, place = contacts.pose, place_of(contacts.gap)
     assert pose is not None
     touching = contacts.pairs[:, 0] >= 0
+    if contacts.equal is not None:
+        touching &= ~contacts.equal
     all_touch = bool(touching.all())
     chosen = contacts if all_touch else contacts.only(np.flatnonzero(touching))
     own = place.arange(len(contacts.gap)) if all_touch else np.flatnonzero(touching)

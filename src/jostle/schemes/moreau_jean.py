@@ -69,7 +69,7 @@ from jostle.schemes.reach import CLOSING_FACTOR, RETURN, first_reach
 from jostle.schemes.state import Impulses, State
 from jostle.schemes.stiffness import effective_metric
 from jostle.sets.base import ConstraintSet, part_of
-from jostle.solvers.base import STUCK
+from jostle.solvers.base import STUCK, check_round_off
 
 DRIFT_NOISE = 16.0
 """The round-off of dg/dt times h, in multiples of that of the gap."""
@@ -190,6 +190,7 @@ class MoreauJean(Scheme):
             held = by_pair(state.contacts.pairs, state.impulses.normal, touching.pairs) > 0.0
             bounce = np.where(held, 0.0, bounce)
         K = _rows_of_law(touching, depth, drift[1], bounce, h)
+        check_round_off(pose.velocities(predicted), K, self.solver.tol)
         if held.any():  # what earlier steps left of gaps closes at a velocity that counts as rest
             closing = -lowest(K.slack(pose.velocities(predicted)), 0.0)
             slow = RETURN * STUCK * self.solver.tol * CLOSING_FACTOR * closing

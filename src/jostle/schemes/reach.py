@@ -19,7 +19,7 @@ from jostle.kernels.parallel import chunks_of
 from jostle.schemes.friction import project_on_contacts
 from jostle.schemes.state import MIN_WARM_CONTACTS, Impulses, State
 from jostle.sets.base import ConstraintSet
-from jostle.solvers.base import STUCK, Solver
+from jostle.solvers.base import STUCK, Solver, check_round_off
 
 Found = TypeVar("Found")
 REACH_FACTOR = 4.0
@@ -50,6 +50,8 @@ def project_velocity(
     def attempt(reach: Reach) -> tuple[Contacts, Array, tuple[Projection, Impulses]]:
         contacts = within.contacts(state.t + h, pose, reach)
         K = whole = velocities_of_step(contacts, state, h)
+        if len(contacts.gap):
+            check_round_off(free, whole, solver.tol)
         if gap_tol:
             K = touching(contacts, K, state, h, free, solver.tol, gap_tol)
         elif gap_tol is not None and solver.strict:

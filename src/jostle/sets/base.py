@@ -259,6 +259,8 @@ class ConstraintSet:
         contacts = self.linearise(t, q, reach)
         if contacts.at is None:  # without it, the round-off of a gap would be an overlap, or a contact would be open
             contacts = replace(contacts, at=q)
+        if contacts.known and not is_of_jostle(self):  # a class that inherits what `known` says
+            contacts = replace(contacts, known=False)
         return contacts if self.moving is False else in_motion(self, contacts, q)
 
     def contacts(self, t: float, pose: Pose, reach: Reach) -> Contacts:
@@ -277,7 +279,9 @@ class ConstraintSet:
             The contacts; those of bodies that turn know their pose.
         """
         contacts = self.near(t, pose.centres, reach)
-        return contacts if pose.orientation is None else replace(contacts, pose=pose)
+        if pose.orientation is None:
+            return contacts
+        return replace(contacts, pose=pose, part_count=pose.centres.size // pose.q.shape[-1])
 
     def gap(self, t: float, q: ArrayLike) -> float:
         """The smallest gap at a configuration.
@@ -420,12 +424,10 @@ class Intersection(ConstraintSet):
     """The contacts have all that `ConstraintSet.near` adds: those of the parts do."""
 
     def _checked(self, k: int, found: Contacts, t: float, shape: tuple[int, ...]) -> Contacts:
-        """The contacts of part k; those of a class outside jostle are checked, also if it inherits what `known` says.
+        """The contacts of part k; those of a class outside jostle are checked.
 
         No two constraints may share a number: a part uses no numbers that it does not own, or owns only now.
         """
-        if found.known and not is_of_jostle(self.sets[k]):
-            found = replace(found, known=False)
         if not found.known:
             check_owned(repr(self.sets[k]), found.pairs, found.numbers)
         before = self._numbers.setdefault((k, *shape), found.numbers)  # it serves problems of several sizes

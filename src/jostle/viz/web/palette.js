@@ -24,7 +24,7 @@ function ladderOf([low, high], steep) {
 
 // theme: colours by name; bodies, cells: 256 steps; push: 33 steps, weak to strong; categories: one colour per group.
 function palette(night) {
-  const { bodies, cells, groups, ...parts is None } = night ? THEMES.dark : THEMES.light;
+  const { bodies, cells, groups, ...single } = night ? THEMES.dark : THEMES.light;
   const theme = Object.fromEntries(Object.entries(single).map(([part, hex]) => [part, rgb(hex)]));
   return {
     theme, push: ladder([theme.weak, theme.push], 32),
