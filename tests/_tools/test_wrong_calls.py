@@ -54,8 +54,8 @@ RESULTS = {
     "macro.State", "macro.ObstacleStep",
     "macro.Structure", "macro.Velocity", "macro.WassersteinProjection",
     "analysis.Forces",
-    "vibro.Attractor", "vibro.Basins", "vibro.ByEvents", "vibro.CopyImpacts", "vibro.Orbits",
-    "vibro.Sections",
+    "vibro.Attractor", "vibro.Basins", "vibro.Bifurcation", "vibro.Branch", "vibro.ByEvents", "vibro.CopyImpacts",
+    "vibro.Curve", "vibro.Orbits", "vibro.Sections",
     "study.CURVES", "study.MEASURES", "study.Results", "study.StudyProgress",
     "io.EXPORTS", "io.Facts", "io.Images", "io.Groups", "io.SI", "io.Units",
     "viz.use_style", "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
@@ -556,6 +556,16 @@ def calls(path):
         "parse": {"text": jo.scenarios.shipped("cradle_apart"), "name": "a", "settings": (), "seed": 0},
     }  # fmt: skip
     copies = jo.vibro.Copies(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    shaken = jo.vibro.Copies(
+        q0=[0.13], v0=[0.19], t0=0.5, force=[-1.0], parameters=[0.025], restitution=0.8,
+        within=jo.vibro.Gaps(lambda t, q, p: q[0] - p[0] * np.sin(2 * np.pi * t), flat=True, moving=True),
+    )  # fmt: skip
+    followed = {
+        "copies": shaken, "to": 0.005, "period": lambda p: 1.0, "steps": 40, "parameter": 0, "times": 1, "longest": 0.1,
+        "max_points": 100,
+    }  # fmt: skip
+    branch = jo.vibro.follow(**followed)
+    viz["branches"] = {"followed": branch, "coordinate": 0, "names": ("a", "q"), "ax": None}
     periods = {"copies": copies, "scheme": None, "period": 1.0, "steps": 4, "periods": 3}
     vibro = {
         "Copies": {
@@ -569,6 +579,10 @@ def calls(path):
         "lyapunov_exponents": {**periods, "skip": 1},
         "lyapunov_spectra": {**periods, "skip": 1},
         "basins": {**periods, "periods": 20, "most": 8, "tol": 1e-5},
+        "follow": followed,
+        "follow_point": {
+            "branch": branch, "number": 0, "parameter": 1, "to": 0.7, "longest": 0.1, "max_points": 5,
+        },
         "periodic_orbits": {
             "copies": copies, "scheme": None, "period": 1.0, "steps": 4, "times": 1, "max_iterations": 3,
         },
@@ -646,6 +660,7 @@ LEGITIMATE = {
     "texts": {"failed", "goal", "knows", "names", "route", "crowds.DXF.walls"},
     "nan": {"values", "zone", "density"},
     "-1": {
+        "vibro.follow.to", "vibro.follow_point.to",
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
         "low", "mean", "until", "stiffness", "damping", "frequency", "phase",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",

@@ -121,6 +121,7 @@ RULES = {
 CLASSES = {
     "Crowd": "the people of jo.crowds.crowd(...)", "Distribution": "a distribution such as jo.crowds.Normal(...)",
     "Gate": "a jo.crowds.Gate", "AnyStop": "a jo.crowds.Stop, WaitingArea or Queue",
+    "Branch": "a branch of jo.vibro.follow(...)",
     "ByEvents": "a jo.vibro.ByEvents()", "Copies": "a jo.vibro.Copies", "Gaps": "a jo.vibro.Gaps",
     "MoreauJean": "a jo.MoreauJean()", "Paoli": "a jo.Paoli()",
     "Facts": "a jo.io.Facts", "Units": "a jo.io.Units, such as jo.io.SI",
