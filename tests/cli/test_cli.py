@@ -460,7 +460,7 @@ def test_a_run_whose_scenario_cannot_be_built_is_shown_with_its_walls(here, jost
     target = next(word for word in SHOWN[command] if word.startswith("a."))
     assert jostle(command, "a.vtkhdf", *SHOWN[command]) == (0, f"{target}\n", "")
     assert min(walls_seen) > 4
-    assert jostle("info", "bottleneck")[0] == 2
+    assert jostle("info", "bottleneck")[0] == 1, "a missing package is no fault of the scenario"
 
 
 def test_people_at_a_door_are_filmed(here, jostle):

@@ -50,6 +50,8 @@ def silent(result):
 
 
 CASES = {
+    ("report", "runs"): (["cradle_apart"], ["--runs", "2"], refused("reports are about people")),
+    ("report", "aset"): (["cradle_apart", "--runs", "2"], ["--aset", "-1"], refused("aset")),
     ("run", "output"): ([*SHORT, "-q"], ["-o", "b.vtkhdf"], lambda _: jo.io.about("b.vtkhdf")),
     ("run", "settings"): ([*SHORT, "--json"], ["--set", "problem.n=3"], bodies(3)),
     ("run", "seed"): ([*SHORT, "-q"], ["--seed", "7"], lambda _: jo.io.about("cradle_apart.vtkhdf")["seed"] == "7"),
