@@ -334,6 +334,7 @@ def test_a_bar_is_shown_in_a_terminal_only(here, jostle, monkeypatch):
     command, terminal = ["run", "silo", *LONG[:-1], "-o"], Terminal()
     with monkeypatch.context() as there:
         there.setattr(sys, "stderr", terminal)
+        there.setattr("jostle.terminal.REFRESH_INTERVAL", 0.0)  # the run may end before the first one is over
         assert jostle(*command, "a.vtkhdf")[0] == 0
     for words in ("steps/s", "overlap", "residual", "left", "100%"):
         assert words in terminal.getvalue()
