@@ -99,7 +99,7 @@ def test_a_dumbbell_sticks_on_a_slope_that_holds_it_and_a_disc_rolls(scheme, h):
     pull, loose = [G * np.sin(a), -G * np.cos(a)], scheme(solver=jo.Automatic(tol=tol))
     dumbbell = jo.Clumps([(np.array([[-2.0 * R, 0.0], [2.0 * R, 0.0]]), R)])
     held = jo.Motion(q0=[[0.0, R]], force=pull, law=jo.Coulomb(1.1 * np.tan(a)), within=dumbbell & FLOOR)
-    assert np.abs(jo.solve(held, loose, t=t, h=h).q[-1] - [[0.0, R]]).max() < tol * G * h * t
+    assert np.abs(jo.solve(held, loose, t=t, h=h).q[-1] - [[0.0, R]]).max() < 1e-6
     disc = jo.Motion(q0=[[0.0, R]], force=pull, law=jo.Coulomb(0.7), within=jo.Balls([R]) & FLOOR)
     assert jo.solve(disc, loose, t=t, h=h).u[-1, 0, 0] == pytest.approx(2.0 / 3.0 * G * np.sin(a) * t, rel=1e-6)
 

@@ -140,7 +140,7 @@ class EventRun:
 
     def record_limit(self, found: Limit) -> None:
         """Note where impacts accumulate, and close the contacts that have them."""
-        error = max(found.error, EVENT_ROUND_OFF * self.t)
+        error = found.error + EVENT_ROUND_OFF * self.t * len(found.rows)
         self.accumulations.append(Accumulation(self.t + found.remaining, error, self.contacts.pairs[found.rows]))
         self.closed = np.union1d(self.closed, found.rows)
         self.history.clear()

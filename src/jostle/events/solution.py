@@ -60,7 +60,8 @@ class Accumulation:
     t : float
         Time of the limit.
     error : float
-        Estimated error of `t` by the extrapolation of the impacts, without the round-off that earlier impacts amplify.
+        Estimated error of `t`: that of the extrapolation of the impacts, and the round-off of each contact, but
+        not what earlier impacts make of it.
     pairs : array of int, shape (k, 2)
         The contacts, as in `Event`.
     """
