@@ -160,7 +160,7 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float, 
 # --- cells ---
 
 
-def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Array, Array]:
+def all_pairs(q: Array, radii: Array, cutoff: Array, period: Array) -> tuple[Integers, Array, Array]:
     # See jostle.kernels.reference.cells.
     i, j = np.triu_indices(len(q), k=1)
     apart = q[j] - q[i]
@@ -168,7 +168,7 @@ def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Inte
         images = period * np.round(apart / period)
     apart = np.where(np.isfinite(period), apart - images, apart)
     distance = np.linalg.norm(apart, axis=1)
-    near = ~(distance - radii[i] - radii[j] > reach[i] + reach[j])
+    near = ~(distance - radii[i] - radii[j] > cutoff[i] + cutoff[j])
     i, j, apart, distance = i[near], j[near], apart[near], distance[near]
     with np.errstate(invalid="ignore"):
         return np.stack([i, j]), apart / distance[:, None], distance - radii[i] - radii[j]
@@ -181,11 +181,11 @@ def pair_list(q: Array, radii: Array, period: Array, chunks: int) -> tuple[Short
 
 
 def near(
-    i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
+    i: Shorts, j: Shorts, q: Array, radii: Array, cutoff: Array, period: Array, chunks: int
 ) -> tuple[Integers, Array, Array]:
     # See jostle.kernels.reference.cells.
     listed = set(zip(i.tolist(), j.tolist(), strict=True))
-    pairs, normal, gap = all_pairs(q, radii, reach, period)
+    pairs, normal, gap = all_pairs(q, radii, cutoff, period)
     kept = [(one, other) in listed for one, other in pairs.T.tolist()]
     return pairs[:, kept], normal[kept], gap[kept]
 
@@ -210,24 +210,24 @@ def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float
     return ways
 
 
-def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
+def outran(u: Array, h: float, cutoff: Array, chunks: int) -> bool:
     # See jostle.kernels.reference.bodies.
-    return not (h * np.sqrt(squares(u)) <= reach).all()
+    return not (h * np.sqrt(squares(u)) <= cutoff).all()
 
 
-def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool:
+def stayed(q: Array, before: Array, radii: Array, cutoff: Array, room: Array, chunks: int) -> bool:
     # See jostle.kernels.reference.bodies.
     way = q - before
     strayed = np.sqrt(squares(way - way.mean(axis=0)))
-    return bool((radii + reach + strayed <= room).all())
+    return bool((radii + cutoff + strayed <= room).all())
 
 
 def near_planes(
-    x: Array, radii: Array, reach: Array, unit: Array, offset: Array, chunks: int
+    x: Array, radii: Array, cutoff: Array, unit: Array, offset: Array, chunks: int
 ) -> tuple[Integers, Array, Array]:
     # See jostle.kernels.reference.bodies.
     distance = np.where(unit == 0.0, 0.0, x[:, None] * unit).sum(axis=2) - offset
-    body, plane = np.nonzero(~(distance > (reach + radii)[:, None]))
+    body, plane = np.nonzero(~(distance > (cutoff + radii)[:, None]))
     gap = distance[body, plane] - np.broadcast_to(radii, len(x))[body]
     return np.stack([body, -1 - plane]), -unit[plane], gap
 

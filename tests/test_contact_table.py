@@ -87,14 +87,14 @@ def test_the_map_is_made_when_it_is_asked_for():
 
 def test_contacts_without_gradients_and_normals_are_refused():
     with pytest.raises(jo.InvalidValue, match="gradients G, or the normals"):
-        jo.sets.Contacts(np.zeros(1), None, np.array([[0, -1]]), numbers=1)
+        jo.sets.Contacts(np.zeros(1), None, np.array([[0, -1]]), constraint_count=1)
 
 
 class Steep(jo.Balls):
     """The same discs, with gaps and gradients that are twice as large; the normals are left as they are."""
 
-    def linearise(self, t, q, reach=np.inf):
-        found = super().linearise(t, q, reach)
+    def linearise(self, t, q, cutoff=np.inf):
+        found = super().linearise(t, q, cutoff)
         return replace(found, gap=2.0 * found.gap, G=Dense(2.0 * found.G.toarray()))
 
 
@@ -116,10 +116,10 @@ class Ruled(jo.ConstraintSet):
     def __init__(self, wire):
         self.equalities = wire
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         body, G = np.arange(2), Dense(np.eye(4)[1::2])
         pairs, equal = np.stack([body, np.full(2, -1)], axis=1), np.full(2, self.equalities)
-        return jo.sets.Contacts(q[:, 1] - 0.5, G, pairs, numbers=1, length=0.5, equal=equal)
+        return jo.sets.Contacts(q[:, 1] - 0.5, G, pairs, constraint_count=1, length=0.5, equal=equal)
 
 
 def test_rows_of_a_set_alone_are_those_of_the_bodies_of_its_problem():
@@ -152,7 +152,7 @@ def test_bodies_that_grow_keep_their_angular_momentum_in_friction(scheme):
 
 
 def test_pairs_of_contacts_without_gradients_are_bodies_that_there_are():
-    given = {"numbers": 1, "normal": np.array([[0.0, -1.0]]), "at": np.zeros((2, 2)), "part_count": 2}
+    given = {"constraint_count": 1, "normal": np.array([[0.0, -1.0]]), "at": np.zeros((2, 2)), "part_count": 2}
     for pair in ([2, -1], [0, 2], [-1, 0]):
         with pytest.raises(jo.InvalidValue, match="give part_count, the number of bodies, or G"):
             jo.sets.Contacts(np.zeros(1), None, np.array([pair]), **given)

@@ -74,18 +74,18 @@ def test_a_small_obstacle_far_from_the_origin_has_its_gradient():
 class InsideEllipse(jo.ConstraintSet):
     """A set of a user who says nothing about convexity: the gap is concave."""
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         x = q / [2.0, 1.0]
         size = np.linalg.norm(x)
         gradient = -(x / [2.0, 1.0] / size)[None]
-        return jo.sets.Contacts(np.array([1.0 - size]), Dense(gradient), np.array([[0, -1]]), numbers=1, at=q)
+        return jo.sets.Contacts(np.array([1.0 - size]), Dense(gradient), np.array([[0, -1]]), constraint_count=1, at=q)
 
 
 class Piston(jo.ConstraintSet):
     """A set of a user who says nothing about motion: q >= t."""
 
-    def linearise(self, t, q, reach=np.inf):
-        return jo.sets.Contacts(q - t, Dense(np.eye(1)), np.array([[0, -1]]), numbers=1, at=q)
+    def linearise(self, t, q, cutoff=np.inf):
+        return jo.sets.Contacts(q - t, Dense(np.eye(1)), np.array([[0, -1]]), constraint_count=1, at=q)
 
 
 def test_nothing_is_assumed_of_a_set_that_does_not_say_it():
@@ -130,7 +130,7 @@ def test_a_large_impact_is_judged_by_the_tolerance_of_its_solver():
     cell = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]) / np.sqrt(2.0)
     corners = np.stack(np.meshgrid(*[np.arange(3)] * 3, indexing="ij"), axis=-1).reshape(-1, 1, 3) * np.sqrt(2.0)
     q = (corners + cell).reshape(-1, 3)
-    cone = jo.Balls(np.full(len(q), 0.5)).linearise(0.0, q, reach=1e-9).cone()
+    cone = jo.Balls(np.full(len(q), 0.5)).linearise(0.0, q, cutoff=1e-9).cone()
     assert cone.G.shape[0] > 300
     with warnings.catch_warnings():
         warnings.simplefilter("error")

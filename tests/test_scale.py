@@ -416,7 +416,7 @@ def test_the_projected_positions_of_paoli_do_not_overlap(e):
 @MAX_DENSE_ENTRIES
 @pytest.mark.parametrize("e", [whole(0.0), 0.5])
 def test_paoli_moves_few_discs_alike_whether_or_not_many_more_are_far_away(e):
-    """60 discs are projected with all their pairs, 80 with those within reach: the same motion."""
+    """60 discs are projected with all their pairs, 80 with those within the cutoff: the same motion."""
     crowd, scheme = heap(2, 60), jo.Paoli(solver=jo.Automatic(tol=1e-11))
     far = np.stack([1000.0 + 50.0 * np.arange(20.0), np.full(20, 500.0)], axis=1)
     sols = []

@@ -10,7 +10,7 @@ from typing import ClassVar
 import jostle as jo
 from jostle.schemes import SCHEMES
 from jostle.schemes.capabilities import MOVING, SECOND
-from jostle.schemes.reach import project_velocity
+from jostle.schemes.cutoff import project_velocity
 
 
 @dataclass(frozen=True, kw_only=True)

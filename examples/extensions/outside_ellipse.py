@@ -14,14 +14,14 @@ class OutsideEllipse(jo.ConstraintSet):
     def __init__(self, a, b):
         self.A = np.diag([1 / a, 1 / b])
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         x = self.A @ q
         size = np.linalg.norm(x)
         return jo.sets.Contacts(
             gap=np.array([size - 1.0]),
             G=Dense((self.A @ x / size)[None]),
             pairs=np.array([[0, -1]]),  # body 0 and constraint 0 of this set
-            numbers=1,  # the set has one constraint
+            constraint_count=1,  # the set has one constraint
             describe=lambda row: "the ellipse",
             at=q,
         )

@@ -36,7 +36,7 @@ from jostle.pose import Pose
 from jostle.solvers.base import DENSE_KERNELS
 from jostle.solvers.dual_active_set import incompatible
 
-# The numbers by which constraints keep their identity; see `Contacts.pairs` and `Contacts.numbers`.
+# The numbers by which constraints keep their identity; see `Contacts.pairs` and `Contacts.constraint_count`.
 
 
 def pairs_of_rows(row: Integers, k: int) -> Integers:
@@ -48,21 +48,21 @@ def pairs_of_rows(row: Integers, k: int) -> Integers:
     return pairs.T
 
 
-def check_owned(name: str, pairs: Integers, numbers: Any) -> None:
-    """Refuse pairs that are not two whole numbers for each row, and numbers beyond those that the set declares."""
+def check_owned(name: str, pairs: Integers, count: Any) -> None:
+    """Refuse pairs that are not two whole numbers for each row, and more constraints than the set declares."""
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise InvalidValue(
             f"the pairs of {name} must be two whole numbers for each row, shape (m, 2), not {pairs.dtype} of "
             f"{pairs.shape}"
         )
-    if not isinstance(numbers, Integral):
-        raise InvalidValue(f"{name} must declare a whole number of constraints, not numbers={numbers!r}")
+    if not isinstance(count, Integral):
+        raise InvalidValue(f"{name} must declare a whole number of constraints, not constraint_count={count!r}")
     largest = _largest_number(pairs)
-    if largest >= numbers:
+    if largest >= count:
         raise InvalidValue(
-            f"{name} uses constraint number {largest} in its pairs but declares numbers={numbers}, so it cannot be "
-            f"told apart from other sets in an intersection; build its Contacts with numbers={largest + 1}, the "
-            f"number of constraints that the set can ever have"
+            f"{name} uses constraint number {largest} in its pairs but declares constraint_count={count}, so "
+            f"it cannot be told apart from other sets in an intersection; build its Contacts with "
+            f"constraint_count={largest + 1}, the number of constraints that the set can ever have"
         )
 
 
@@ -77,13 +77,13 @@ def check_bodies(name: str, pairs: Integers, n: int, bodies: Bodies = POINTS) ->
         )
 
 
-def check_unchanged(within: object, numbers: int, before: int, t: float) -> None:
+def check_unchanged(within: object, count: int, before: int, t: float) -> None:
     """Refuse a set that declares another count than before: the numbers of the sets after it would shift."""
-    if numbers != before:
+    if count != before:
         raise InvalidValue(
-            f"{within!r} declares numbers={numbers} at t = {t:g} and declared numbers={before} before; declare the "
-            f"number of constraints that the set can ever have, present or not; a function returns a large gap for one "
-            f"that does not act"
+            f"{within!r} declares constraint_count={count} at t = {t:g} and declared constraint_count={before} "
+            f"before; declare the number of constraints that the set can ever have, present or not; a function returns a "
+            f"large gap for one that does not act"
         )
 
 
@@ -113,20 +113,20 @@ CLOSED = 1e-9
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 """The round-off of a gap, as a fraction of the coordinates that it depends on."""
 
-MAX_BEND = 8.0
+MAX_CURVATURE = 8.0
 """Gaps of equalities that depend on each other are compatible up to this multiple of the square of the largest gap,
 over the length; a larger difference is a contradiction."""
 MAX_INCOMPATIBLE = 0.1
 """Gaps of equalities that depend on each other contradict each other beyond this fraction of the largest gap."""
 
-Reach = float | Array
-"""Largest gap of a pair that is kept: one number, or reach_i + reach_j of two bodies and reach_i of a body and a wall,
-where each body has a reach (n,)."""
+Cutoff = float | Array
+"""Largest gap of a pair that is kept: one number, or cutoff_i + cutoff_j of two bodies and cutoff_i of a body and a
+wall, where each body has a cutoff (n,)."""
 
 
-def of_bodies(reach: Reach) -> TypeGuard[Array]:
-    """Whether the reach is given for each body."""
-    return getattr(reach, "ndim", 0) > 0
+def of_bodies(cutoff: Cutoff) -> TypeGuard[Array]:
+    """Whether the cutoff is given for each body."""
+    return getattr(cutoff, "ndim", 0) > 0
 
 
 def map_of_bodies(pairs: Integers, normal: Array, count: int, positions: Array | None) -> LinearMap:
@@ -181,21 +181,22 @@ class Contacts:
     pairs : array of int, shape (m, 2)
         Who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k on the whole
         configuration. The same pair keeps its numbers from step to step.
-    numbers : int
-        The set owns the constraint numbers k = 0, ..., numbers - 1 at all times, whether or not their rows are present.
-        An intersection distinguishes the constraints of its parts by them.
+    constraint_count : int
+        The set owns the constraint numbers k = 0, ..., constraint_count - 1 at all times, whether or not their rows are
+        present. An intersection distinguishes the constraints of its parts by them.
     length : float or array, shape (m,), optional
         What the violation of each row is compared with, such as the smallest radius; 0 for a row without one, whose
         violation is compared with the distance moved. None: no row has one. The attribute is always an array.
-    reach : float or array, shape (n,), default inf
+    cutoff : float or array, shape (n,), default inf
         Pairs whose gap is larger were left out: one number for all pairs, or one for each body, of which a pair has the
         sum.
     describe : callable (int) -> str, default "constraint {}".format
         What a row is, in words, for error messages.
     at : array, optional
         The configuration: without a length, its size says how large the round-off of a gap is. None: not known.
-    bending : callable () -> array, optional
-        Returns `bend`, which few need, with NaN for rows whose bend is not known. None: that of no row is known.
+    curvature : callable () -> array, optional
+        Returns `curvatures`, which few need, with NaN for rows whose curvature is not known. None: that of no row is
+        known.
     part_count : int, default 1
         Number of parts of bodies whose positions are the configuration: that of the bodies, if each is one part.
     equal : array of bool, shape (m,), optional
@@ -227,12 +228,12 @@ class Contacts:
     G: _Gradients = _Gradients()
     pairs: Integers  # type: ignore[misc]  # the descriptor is no default
     _: KW_ONLY
-    numbers: int
+    constraint_count: int
     length: Any = None
-    reach: Reach = np.inf
+    cutoff: Cutoff = np.inf
     describe: Callable[[int], str] = "constraint {}".format
     at: Array | None = None
-    bending: Callable[[], Array] | None = None
+    curvature: Callable[[], Array] | None = None
     part_count: int = 1
     equal: Booleans | None = None
     gap_at: Callable[[float, Integers], Array] | None = None
@@ -283,15 +284,9 @@ class Contacts:
         return self.gap if self.equal is None else margins(self.gap, self.equal)
 
     @property
-    def bend(self) -> Array | None:
-        """(m,): b with d^2 g = b (I - n n^T): 1 / distance for balls, 0 for planes; None if it is not known."""
-        bends = self.bends
-        return None if self.bending is None or np.isnan(bends).any() else bends
-
-    @property
-    def bends(self) -> Array:
-        """`bend`, with NaN for each row whose bend is not known."""
-        return place_of(self.gap).full(len(self.gap), np.nan) if self.bending is None else self.bending()
+    def curvatures(self) -> Array:
+        """(m,): b with d^2 g = b (I - n n^T): 1 / distance for balls, 0 for planes; NaN where it is not known."""
+        return place_of(self.gap).full(len(self.gap), np.nan) if self.curvature is None else self.curvature()
 
     @property
     def normals(self) -> Array:
@@ -473,7 +468,7 @@ class Contacts:
         part, unit = incompatible(self.G.rows(rows), self.gap[rows])
         length = self.length[rows] / unit
         furthest = float((np.abs(self.gap[rows]) / unit).max())
-        bent = np.divide(MAX_BEND * furthest, length, out=np.full(len(rows), np.inf), where=length > 0.0)
+        bent = np.divide(MAX_CURVATURE * furthest, length, out=np.full(len(rows), np.inf), where=length > 0.0)
         second_order = np.abs(part) <= np.minimum(bent, MAX_INCOMPATIBLE) * furthest
         gaps = self.gap.copy()
         gaps[rows] -= np.where(second_order, unit * part, 0.0)
@@ -497,12 +492,12 @@ class Contacts:
             self.gap[rows],
             None if vars(self)["G"] is None else self.G.rows(rows),
             self.pairs[rows],
-            numbers=self.numbers,
+            constraint_count=self.constraint_count,
             length=self.length[rows],
-            reach=self.reach,
+            cutoff=self.cutoff,
             describe=lambda row: self.describe(int(rows[row])),
             at=self.at,
-            bending=None if self.bending is None else partial(_some, self.bending, rows),
+            curvature=None if self.curvature is None else partial(_some, self.curvature, rows),
             part_count=self.part_count,
             equal=some_kinds(self.equal, rows),
             gap_at=None if self.gap_at is None else partial(_some_gaps, self.gap_at, rows),

@@ -574,7 +574,7 @@ def coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
     """(m,) e of each contact whose gap changes at this rate before the impact, checked; 0 of equalities.
 
     >>> from jostle.convex.linear_map import Dense
-    >>> floor = Contacts(np.zeros(1), Dense(np.eye(1)), np.array([[0, -1]]), numbers=1)
+    >>> floor = Contacts(np.zeros(1), Dense(np.eye(1)), np.array([[0, -1]]), constraint_count=1)
     >>> coefficients(Restitution(lambda v: 0.1 * v), floor, np.array([-20.0]))
     Traceback (most recent call last):
     ...
@@ -737,7 +737,9 @@ def _coefficients_of_rows(law: ImpactLaw, cone: Cone, rate: Array) -> Array:
         )
     rows = np.arange(len(rate))
     pairs = np.stack([np.full_like(rows, -1), rows], axis=1)
-    contacts = Contacts(np.zeros(len(rows)), cone.G, pairs, numbers=len(rows), describe=cone.describe, equal=cone.equal)
+    contacts = Contacts(
+        np.zeros(len(rows)), cone.G, pairs, constraint_count=len(rows), describe=cone.describe, equal=cone.equal
+    )
     return coefficients(law, contacts, rate)
 
 

@@ -112,10 +112,10 @@ def test_a_set_that_lies_about_its_numbers_is_refused(extension):
     OutsideEllipse = extension("outside_ellipse").OutsideEllipse
 
     class Forgetful(OutsideEllipse):
-        def linearise(self, t, q, reach=np.inf):
+        def linearise(self, t, q, cutoff=np.inf):
             from dataclasses import replace
 
-            return replace(super().linearise(t, q), numbers=0)
+            return replace(super().linearise(t, q), constraint_count=0)
 
     within = Forgetful(2.0, 1.0) & jo.HalfSpace([0, 1])
     with pytest.raises(jo.InvalidValue, match="Forgetful"):

@@ -474,12 +474,12 @@ class Doubled(jo.ConstraintSet):
 
     convex_gaps = True
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         n = len(q)
         G = np.zeros((n, n, 2))
         G[np.arange(n), np.arange(n), 1] = 2.0
         pairs = np.stack([np.arange(n), np.full(n, -1)], axis=1)
-        return Contacts(2.0 * q[:, 1], Dense(G.reshape(n, -1)), pairs, numbers=1, part_count=n, at=q)
+        return Contacts(2.0 * q[:, 1], Dense(G.reshape(n, -1)), pairs, constraint_count=1, part_count=n, at=q)
 
 
 def test_a_set_whose_gaps_are_no_distances_is_refused():
@@ -567,14 +567,14 @@ class Floor(jo.ConstraintSet):
     def __init__(self, contacts, equal=False):
         self.contacts, self.equalities = contacts, equal
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         n = len(q)
         G = np.zeros((n, n, 2))
         G[np.arange(n), np.arange(n), 1] = 1.0
         rows = np.arange(n)
         pairs = np.stack([rows, np.full(n, -1)] if self.contacts else [np.full(n, -1), rows], axis=1)
         equal = np.ones(n, dtype=bool) if self.equalities else None
-        return Contacts(q[:, 1], Dense(G.reshape(n, -1)), pairs, numbers=n, part_count=n, at=q, equal=equal)
+        return Contacts(q[:, 1], Dense(G.reshape(n, -1)), pairs, constraint_count=n, part_count=n, at=q, equal=equal)
 
 
 BODIES = {"balls": jo.Balls([0.3, 0.3]), "clumps": jo.Clumps([([[0.0, 0.0]], 0.3), ([[-0.2, 0.0], [0.2, 0.0]], 0.3)])}

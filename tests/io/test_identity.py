@@ -292,8 +292,8 @@ def test_laws_and_sets_of_users_are_compared_by_their_values(factor, tmp_path):
         def __init__(self, speed):
             self._floor = jo.HalfSpace([1.0], lambda t: -speed * t)
 
-        def linearise(self, t, q, reach=np.inf):
-            return self._floor.linearise(t, q, reach)
+        def linearise(self, t, q, cutoff=np.inf):
+            return self._floor.linearise(t, q, cutoff)
 
     def ball(law, floor):
         return jo.Motion(q0=[0.5], v0=[-2.0], law=Law(0.8 * law), within=Floor(0.1 * floor))

@@ -50,27 +50,27 @@ def test_no_body_that_moves_leaves_no_way(kernels):
 @pytest.mark.parametrize("chunks", [1, 3])
 def test_one_body_that_goes_too_far_is_seen_wherever_it_is(chunks):
     u = np.full((N, 2), 0.5)
-    reach = np.full(N, np.sqrt(0.5) * 0.1 * (1.0 + 1e-12))
-    assert not cpu.outran(u, 0.1, reach, chunks)
+    cutoff = np.full(N, np.sqrt(0.5) * 0.1 * (1.0 + 1e-12))
+    assert not cpu.outran(u, 0.1, cutoff, chunks)
     for body in (0, BLOCK, N - 1):
         for value in (0.6, np.nan, np.inf):
             faster = u.copy()
             faster[body, 1] = value
-            assert cpu.outran(faster, 0.1, reach, chunks) == reference.outran(faster, 0.1, reach, chunks) is True
+            assert cpu.outran(faster, 0.1, cutoff, chunks) == reference.outran(faster, 0.1, cutoff, chunks) is True
 
 
 @pytest.mark.parametrize("chunks", [1, 3])
 def test_bodies_stay_if_all_move_alike_and_not_if_one_goes_alone(chunks):
     random = np.random.default_rng(1)
-    q, radii, reach = random.uniform(size=(N, 3)), random.uniform(0.1, 0.2, N), random.uniform(0.0, 0.1, N)
-    room = radii + reach + 1e-3
+    q, radii, cutoff = random.uniform(size=(N, 3)), random.uniform(0.1, 0.2, N), random.uniform(0.0, 0.1, N)
+    room = radii + cutoff + 1e-3
     together = q + np.array([5.0, -3.0, 1.0])
-    assert cpu.stayed(together, q, radii, reach, room, chunks) is True
+    assert cpu.stayed(together, q, radii, cutoff, room, chunks) is True
     for body in (0, N - 1):
         alone = together.copy()
         alone[body, 2] += 2e-3
-        assert cpu.stayed(alone, q, radii, reach, room, chunks) is False
-        assert reference.stayed(alone, q, radii, reach, room, chunks) is False
+        assert cpu.stayed(alone, q, radii, cutoff, room, chunks) is False
+        assert reference.stayed(alone, q, radii, cutoff, room, chunks) is False
 
 
 @pytest.mark.parametrize("uncounted", [0, 10_000])
@@ -78,11 +78,11 @@ def test_bodies_stay_if_all_move_alike_and_not_if_one_goes_alone(chunks):
 def test_the_planes_that_are_near_are_those_of_the_definition(chunks, uncounted, monkeypatch):
     monkeypatch.setattr("jostle.kernels.cpu.bodies.MOST_UNCOUNTED", uncounted)
     random = np.random.default_rng(2)
-    x, reach = random.uniform(size=(500, 3)), random.uniform(0.0, 0.05, 500)
-    x[7, 1], reach[9] = np.nan, np.inf
+    x, cutoff = random.uniform(size=(500, 3)), random.uniform(0.0, 0.05, 500)
+    x[7, 1], cutoff[9] = np.nan, np.inf
     unit = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.0, 0.8], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
     planes = unit, np.array([0.0, 0.0, 0.0, -1.0, -1.0])
-    for sizes in ((np.zeros(1), reach), (reach, np.full(1, 0.02)), (reach, reach), (np.full(1, -2.0), np.ones(1))):
+    for sizes in ((np.zeros(1), cutoff), (cutoff, np.full(1, 0.02)), (cutoff, cutoff), (np.full(1, -2.0), np.ones(1))):
         pairs, normal, gap = cpu.near_planes(x, *sizes, *planes, chunks)
         defined = reference.near_planes(x, *sizes, *planes, 1)
         assert pairs.tolist() == defined[0].tolist()

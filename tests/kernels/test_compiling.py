@@ -51,7 +51,7 @@ def test_all_kernels_are_compiled_in_one_way():
 def test_other_threads_run_while_a_kernel_does():
     """Nobody else gets Python's lock from the main thread but during a kernel: others may ask for it after 1000 s."""
     q = np.random.default_rng(0).uniform(0.0, 30.0, (3000, 2))
-    radii, reach, open_ = np.full(3000, 0.01), np.full(3000, 0.01), np.full(2, np.inf)
+    radii, cutoff, open_ = np.full(3000, 0.01), np.full(3000, 0.01), np.full(2, np.inf)
     count, over, interval = [0], threading.Event(), sys.getswitchinterval()
 
     def counting():
@@ -59,14 +59,14 @@ def test_other_threads_run_while_a_kernel_does():
             count[0] += 1
             time.sleep(1e-4)
 
-    compiled.all_pairs(q[:2], radii[:2], reach[:2], open_)
+    compiled.all_pairs(q[:2], radii[:2], cutoff[:2], open_)
     counter = threading.Thread(target=counting)
     counter.start()
     sys.setswitchinterval(1000.0)
     try:
         for _ in range(20):
             before = count[0]
-            compiled.all_pairs(q, radii, reach, open_)
+            compiled.all_pairs(q, radii, cutoff, open_)
             if count[0] > before:
                 break
     finally:

@@ -223,10 +223,10 @@ def test_cells_find_the_pairs_of_the_double_loop(d, ratio, periods, chunks):
     n, period = 150, np.array(periods[:d])
     q = random.uniform(-8.0, 8.0, (n, d))
     radii = np.exp(random.uniform(-np.log(ratio), 0.0, n)) * 0.8
-    reach, less = random.uniform(0.1, 0.4, n), random.uniform(0.0, 0.1, n)
-    pairs, normal, gap = reference.all_pairs(q, radii, reach, period)
+    cutoff, less = random.uniform(0.1, 0.4, n), random.uniform(0.0, 0.1, n)
+    pairs, normal, gap = reference.all_pairs(q, radii, cutoff, period)
     i, j = pairs
-    found = cpu.pair_list(q, radii + reach, period, chunks)
+    found = cpu.pair_list(q, radii + cutoff, period, chunks)
     assert len(i) > 10
     assert found[0].tolist() == i.tolist()
     assert found[1].tolist() == j.tolist()
@@ -235,7 +235,7 @@ def test_cells_find_the_pairs_of_the_double_loop(d, ratio, periods, chunks):
     assert 0 < few.sum() < len(few)
     for mine, theirs in zip(rest, (pairs[:, few], normal[few], gap[few]), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=AGREE)
-    for mine, theirs in zip(cpu.all_pairs(q, radii, reach, period), (pairs, normal, gap), strict=True):
+    for mine, theirs in zip(cpu.all_pairs(q, radii, cutoff, period), (pairs, normal, gap), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=AGREE)
 
 

@@ -96,9 +96,9 @@ def test_lists_of_balls_of_all_sizes(device, d, periodic):
     assert len(defined[0]) > 20
     for one, other in zip(defined, found, strict=True):
         np.testing.assert_array_equal(device.back(other), one)
-    reach = random.uniform(0.0, 0.05, 300)
-    near = device.kernels.near(*found, *moved(device, (q, radii, reach, period)), 2)
-    for one, other in zip(cpu.near(*defined, q, radii, reach, period, 1), near, strict=True):
+    cutoff = random.uniform(0.0, 0.05, 300)
+    near = device.kernels.near(*found, *moved(device, (q, radii, cutoff, period)), 2)
+    for one, other in zip(cpu.near(*defined, q, radii, cutoff, period, 1), near, strict=True):
         np.testing.assert_allclose(device.back(other), one, atol=1e-13)
 
 

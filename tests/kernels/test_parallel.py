@@ -80,12 +80,12 @@ def test_products_and_residuals_have_the_same_bits_in_any_number_of_chunks(chunk
 
 @pytest.mark.parametrize("chunks", CHUNKS)
 def test_pairs_have_the_same_bits_in_any_number_of_chunks(chunks):
-    i, j, q, radii, reach, period = listed()
+    i, j, q, radii, cutoff, period = listed()
     assert bits(cpu.pair_list(q, radii + 0.2, period, chunks)) == bits((i, j))
-    one = cpu.near(i, j, q, radii, reach, period, 1)
+    one = cpu.near(i, j, q, radii, cutoff, period, 1)
     assert 0 < len(one[2]) < len(i)
-    assert bits(cpu.near(i, j, q, radii, reach, period, chunks)) == bits(one)
-    assert len(cpu.near(i[:0], j[:0], q, radii, reach, period, chunks)[2]) == 0
+    assert bits(cpu.near(i, j, q, radii, cutoff, period, chunks)) == bits(one)
+    assert len(cpu.near(i[:0], j[:0], q, radii, cutoff, period, chunks)[2]) == 0
 
 
 def test_residuals_of_several_blocks_are_those_of_the_definition():

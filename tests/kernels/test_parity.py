@@ -253,13 +253,13 @@ def test_round_off_is_not_a_residual():
 
 def test_all_pairs_is_the_double_loop():
     random = np.random.default_rng(5)
-    q, radii, reach = random.uniform(0.0, 4.0, (12, 3)), random.uniform(0.2, 0.5, 12), 0.8
+    q, radii, cutoff = random.uniform(0.0, 4.0, (12, 3)), random.uniform(0.2, 0.5, 12), 0.8
     expected = []
     for i in range(12):
         for j in range(i + 1, 12):
             distance = np.sqrt(((q[j] - q[i]) ** 2).sum())
-            if distance - radii[i] - radii[j] <= reach:
+            if distance - radii[i] - radii[j] <= cutoff:
                 expected.append((i, j, *((q[j] - q[i]) / distance), distance - radii[i] - radii[j]))
-    (i, j), normal, gap = reference.all_pairs(q, radii, np.full(12, reach / 2.0), np.full(q.shape[1], np.inf))
+    (i, j), normal, gap = reference.all_pairs(q, radii, np.full(12, cutoff / 2.0), np.full(q.shape[1], np.inf))
     assert 0 < len(expected) < 66
     np.testing.assert_allclose(np.column_stack([i, j, normal, gap]), expected, rtol=1e-13)

@@ -289,12 +289,12 @@ def test_venel_leaves_the_hole_at_the_height_of_its_top_up_to_the_square_of_h():
 
 def test_a_drift_through_an_annulus_follows_both_circles():
     """P49: prox-regular, not convex, Inside & Outside: inner arc, straight line, outer arc; 0.2 h at T."""
-    reach = T_LEAVE + np.sqrt(8.0)
-    assert reach == pytest.approx(5.26467317846, abs=1e-11)
+    cutoff = T_LEAVE + np.sqrt(8.0)
+    assert cutoff == pytest.approx(5.26467317846, abs=1e-11)
 
     def exact(t):
-        angle = swept(np.arcsin(1.0 / 3.0), -np.maximum(t - reach, 0.0) / 3.0)
-        return np.where((t <= reach)[:, None], past_the_disc(t), 3.0 * on_circle(angle))
+        angle = swept(np.arcsin(1.0 / 3.0), -np.maximum(t - cutoff, 0.0) / 3.0)
+        return np.where((t <= cutoff)[:, None], past_the_disc(t), 3.0 * on_circle(angle))
 
     np.testing.assert_allclose(exact(np.array([8.0]))[0], [2.97161877715, 0.411681725697], rtol=0, atol=1e-11)
     drift = jo.Sweeping(q0=on_circle(START), velocity=[1.0, 0.0], within=INSIDE & DISC)

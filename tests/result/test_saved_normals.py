@@ -35,9 +35,9 @@ class Turning(jo.ConstraintSet):
     def __init__(self):
         self.G, self.pairs = OneRow(), np.array([[0, -1]])
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         self.G.row = np.array([[np.sin(t), np.cos(t)]])
-        return Contacts(self.G @ q, self.G, self.pairs, numbers=1)
+        return Contacts(self.G @ q, self.G, self.pairs, constraint_count=1)
 
 
 def test_a_set_may_return_the_same_map_with_other_rows():

@@ -764,12 +764,12 @@ class Rail(jo.ConstraintSet):
 
     convex_gaps, moving, equalities, curved = False, False, True, True
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         body, G = np.arange(len(q)), np.zeros((len(q), *q.shape))
         G[body, body, 1] = 1.0
         pairs = np.stack([body, np.full(len(q), -1)], axis=1)
         rows = jo.convex.Polyhedron(G.reshape(len(q), -1), np.zeros(len(q))).G
-        return jo.sets.Contacts(q[:, 1].copy(), rows, pairs, numbers=1, at=q, part_count=len(q), length=1.0,
+        return jo.sets.Contacts(q[:, 1].copy(), rows, pairs, constraint_count=1, at=q, part_count=len(q), length=1.0,
                            equal=np.ones(len(q), dtype=bool))  # fmt: skip
 
 

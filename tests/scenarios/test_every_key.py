@@ -143,7 +143,7 @@ def _restitutions(problem):
 def _contacts(problem):
     """Contacts of two bodies, and of a body at each of its walls."""
     apart = problem.pose0.at(np.arange(float(problem.q0.size)).reshape(problem.q0.shape)).centres
-    walls = problem.within.linearise(0.0, apart).numbers
+    walls = problem.within.linearise(0.0, apart).constraint_count
     pairs = np.array([(0, len(apart) - 1), *((0, -1 - w) for w in range(walls))])
     return types.SimpleNamespace(pairs=pairs, gap=np.zeros(len(pairs)), only=lambda rows: None)
 

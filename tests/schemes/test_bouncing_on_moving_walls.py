@@ -199,8 +199,8 @@ class Shifted(jo.ConstraintSet):
 
     moving, convex_gaps = True, True
 
-    def linearise(self, t, q, reach=np.inf):
-        return jo.HalfSpace([1.0], offset=2.0 * t).linearise(0.0, q, reach)
+    def linearise(self, t, q, cutoff=np.inf):
+        return jo.HalfSpace([1.0], offset=2.0 * t).linearise(0.0, q, cutoff)
 
 
 def test_a_set_that_only_linearises_bounces_as_well():

@@ -104,18 +104,20 @@ class Grows(jo.ConstraintSet):
     convex_gaps = True
     moving = True
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         k, n = 1 if t < 0.25 else 2, len(q)
         body, wall = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
         G = jo.convex.NormalRows(body, -1 - wall, np.tile([0.0, -1.0], (n * k, 1)), n)
-        return jo.sets.Contacts(q[body, 1] + wall, G, np.stack([body, -1 - wall], axis=1), numbers=k, length=0.1)
+        return jo.sets.Contacts(
+            q[body, 1] + wall, G, np.stack([body, -1 - wall], axis=1), constraint_count=k, length=0.1
+        )
 
 
 @pytest.mark.parametrize("present", [None, [True, True, False]])
 def test_numbers_that_change_are_noticed_also_where_bodies_come_and_go(present):
     within = Grows() & jo.Box([-9, -9], [9, 9]) & jo.Balls(0.1)
     people = jo.Sweeping(q0=[[0, 1], [1, 1], [5, 1]], velocity=[0.0, -1.0], within=within, present=present)
-    with pytest.raises(jo.InvalidValue, match=r"Grows declares numbers=2 .* declared numbers=1 before"):
+    with pytest.raises(jo.InvalidValue, match=r"Grows declares constraint_count=2 .* constraint_count=1 before"):
         jo.solve(people, jo.Venel(), t=0.5, h=0.05)
 
 
@@ -147,11 +149,11 @@ def test_numbers_of_any_type_in_any_order_are_those_of_doubles():
     """Compiled loops take doubles and 64-bit integers, one after the other."""
 
     class Floors(jo.ConstraintSet):
-        def linearise(self, t, q, reach=np.inf):
+        def linearise(self, t, q, cutoff=np.inf):
             pairs = np.stack([np.full(n, -1), np.arange(n)], dtype=np.int32).T
             gap = np.repeat(q.astype(np.float32), 2)[::2]
             G = jo.convex.linear_map.Dense(np.asfortranarray(np.eye(n), dtype=np.float32))
-            return jo.sets.Contacts(gap, G, pairs, numbers=n, length=1.0)
+            return jo.sets.Contacts(gap, G, pairs, constraint_count=n, length=1.0)
 
     n = 70  # so many that steps begin with the multipliers of the step before
     heights = jo.Motion(q0=np.linspace(0.5, 1.0, n), force=np.full(n, -10.0), within=Floors())

@@ -17,13 +17,13 @@ class Piston(jo.ConstraintSet):
     def __init__(self, where):
         self.where = where
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         gap = np.array([q[0] - self.where(t)])
-        return jo.sets.Contacts(gap, Dense(np.array([[1.0, 0.0]])), np.array([[0, -1]]), numbers=1)
+        return jo.sets.Contacts(gap, Dense(np.array([[1.0, 0.0]])), np.array([[0, -1]]), constraint_count=1)
 
 
 class Floor(jo.ConstraintSet):
-    """y >= speed t for each body, with the rows within reach alone."""
+    """y >= speed t for each body, with the rows within the cutoff alone."""
 
     moving = False
     convex_gaps = True
@@ -31,16 +31,16 @@ class Floor(jo.ConstraintSet):
     def __init__(self, speed):
         self.speed = speed
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         gap = q[:, 1] - self.speed * t
-        rows = np.flatnonzero(gap <= reach)
+        rows = np.flatnonzero(gap <= cutoff)
         nobody = np.full(len(rows), -1)
         normal = np.tile([0.0, -1.0], (len(rows), 1))
         return jo.sets.Contacts(
             gap[rows],
             NormalRows(rows, nobody, normal, len(q)),
             np.stack([rows, nobody], axis=1),
-            numbers=1,
+            constraint_count=1,
             part_count=len(q),
         )
 
@@ -76,18 +76,18 @@ def test_a_flat_set_that_starts_to_move_is_found_between_free_flights(scheme):
 
 def test_those_who_are_not_there_do_not_widen_the_comparison():
     class Counting(Floor):
-        def linearise(self, t, q, reach=np.inf):
-            self.reach = reach
-            return super().linearise(t, q, reach)
+        def linearise(self, t, q, cutoff=np.inf):
+            self.cutoff = cutoff
+            return super().linearise(t, q, cutoff)
 
     row, floor = np.stack([np.arange(100.0), np.full(100, 0.5)], axis=1), Counting(0.0)
     row[50:] += 1e6
     check_declaration((floor,), (0.0, 1.0), row, np.arange(100) < 50)
-    assert floor.reach < 50.0
+    assert floor.cutoff < 50.0
 
 
 def test_many_bodies_are_compared_where_they_are_near():
-    """A row that is beyond the reach at the start counts as moved; rows that are always beyond it are not compared."""
+    """A row that is beyond the cutoff at the start counts as moved; rows that are always beyond it are not compared."""
     row = np.stack([np.arange(100.0), np.full(100, 0.5)], axis=1)
     for speed, before in ((0.5, "0.5"), (-200.0, "above 9.9")):
         times = (0.0, 1.0) if speed > 0.0 else (1.0, 0.0)
@@ -134,9 +134,9 @@ def test_a_moving_wall_is_seen_beside_gaps_that_are_nan_or_infinite():
     class Rising(jo.ConstraintSet):
         convex_gaps = True
 
-        def linearise(self, t, q, reach=np.inf):
+        def linearise(self, t, q, cutoff=np.inf):
             gap = np.array([q[0] - t, np.inf])
-            return jo.sets.Contacts(gap, Dense(np.eye(2)), np.array([[0, -1], [0, -2]]), numbers=2)
+            return jo.sets.Contacts(gap, Dense(np.eye(2)), np.array([[0, -1], [0, -2]]), constraint_count=2)
 
     assert moves((Rising(),), (0.0, 0.1), np.array([1.0, 1.0]))
 
@@ -156,10 +156,10 @@ class Round(jo.ConstraintSet):
     def __init__(self, side, sign=1.0):
         self.side, self.sign = side, sign
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         distance = np.linalg.norm(q)
         gap, normal = np.array([self.side * (distance - 1.0)]), self.sign * self.side * q / distance
-        return jo.sets.Contacts(gap, Dense(normal[None]), np.array([[0, -1]]), numbers=1, length=1.0)
+        return jo.sets.Contacts(gap, Dense(normal[None]), np.array([[0, -1]]), constraint_count=1, length=1.0)
 
 
 @pytest.mark.parametrize("beside", [False, True])
@@ -216,7 +216,7 @@ def test_a_function_that_leaves_a_gap_out_where_bodies_went_is_refused(scheme):
     start = {"q0": [1.0, 2.0], "within": floor}
     first = isinstance(scheme, jo.Venel | jo.CatchingUp)
     ball = jo.Sweeping(velocity=[0.0, -3.0], **start) if first else jo.Motion(v0=[0.0, -3.0], **start)
-    with pytest.raises(jo.InvalidValue, match=r"numbers=0 at t = .* declared numbers=1 before.* large gap"):
+    with pytest.raises(jo.InvalidValue, match=r"constraint_count=0 at t = .* constraint_count=1 before.* large gap"):
         jo.solve(ball, scheme, t=1.0, h=0.1)
 
 
@@ -231,8 +231,8 @@ def test_a_set_is_not_described_in_steps_without_errors():
             asked.append(1)
             return "Wordy"
 
-        def linearise(self, t, q, reach=np.inf):
-            return jo.sets.Contacts(q[:1].copy(), Dense(np.eye(1, 2)), np.array([[0, -1]]), numbers=1, at=q)
+        def linearise(self, t, q, cutoff=np.inf):
+            return jo.sets.Contacts(q[:1].copy(), Dense(np.eye(1, 2)), np.array([[0, -1]]), constraint_count=1, at=q)
 
     ball, found = jo.Motion(q0=[1.0, 0.0], v0=[-1.0, 0.0], within=Wordy()), []
     for steps in (2, 20):
@@ -247,10 +247,12 @@ class SecondBall(jo.ConstraintSet):
 
     convex_gaps, moving = True, False
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         G = np.zeros((1, *q.shape))
         G[0, 1, 1] = 1.0
-        return jo.sets.Contacts(q[1:2, 1].copy(), Dense(G.reshape(1, -1)), np.array([[-1, 0]]), numbers=1, at=q)
+        return jo.sets.Contacts(
+            q[1:2, 1].copy(), Dense(G.reshape(1, -1)), np.array([[-1, 0]]), constraint_count=1, at=q
+        )
 
 
 @pytest.mark.parametrize("second", [SecondBall(), jo.constraints(convex=True, moving=False)(lambda t, q: [q[1, 1]])])

@@ -184,11 +184,11 @@ class Bowl(jo.ConstraintSet):
     def __init__(self, sign, factor):
         self.sign, self.factor = sign, factor
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         size = np.linalg.norm(q)
         G = self.sign * q[None] / size * [1.0, self.factor if q[0] > 0.5 else 1.0]
         gap = np.array([self.sign * (size - 1.0)])
-        return jo.sets.Contacts(gap=gap, G=Dense(G), pairs=np.array([[0, -1]]), numbers=1, at=q)
+        return jo.sets.Contacts(gap=gap, G=Dense(G), pairs=np.array([[0, -1]]), constraint_count=1, at=q)
 
 
 def test_a_set_that_is_left_says_whether_its_gradient_or_its_shape_is_to_blame():

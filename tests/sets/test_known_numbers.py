@@ -14,9 +14,9 @@ from jostle.contacts import check_bodies, check_owned
 def test_numbers_that_are_not_checked_in_each_step_are_right(scene):
     problem = scene()
     for Q in getattr(problem.within, "sets", (problem.within,)):
-        for reach in (np.inf, 0.5):
-            contacts = Q.near(0.0, problem.q0, reach)
-            check_owned(repr(Q), contacts.pairs, contacts.numbers)
+        for cutoff in (np.inf, 0.5):
+            contacts = Q.near(0.0, problem.q0, cutoff)
+            check_owned(repr(Q), contacts.pairs, contacts.constraint_count)
             check_bodies(repr(Q), contacts.pairs, len(problem.q0))
             assert contacts.length.shape == contacts.gap.shape
             assert (contacts.length >= 0.0).all()
@@ -24,23 +24,23 @@ def test_numbers_that_are_not_checked_in_each_step_are_right(scene):
 
 def test_a_set_of_a_user_beside_them_is_still_checked():
     class Greedy(jo.ConstraintSet):
-        def linearise(self, t, q, reach=np.inf):
-            found = jo.HalfSpace([0.0, 1.0]).near(t, q, reach)
-            return jo.sets.Contacts(found.gap, found.G, found.pairs - [0, 1], numbers=1)
+        def linearise(self, t, q, cutoff=np.inf):
+            found = jo.HalfSpace([0.0, 1.0]).near(t, q, cutoff)
+            return jo.sets.Contacts(found.gap, found.G, found.pairs - [0, 1], constraint_count=1)
 
     within = jo.Balls(np.full(2, 0.1)) & jo.HalfSpace([1.0, 0.0]) & Greedy()
-    with pytest.raises(jo.InvalidValue, match=r"constraint number 1 .*declares numbers=1"):
+    with pytest.raises(jo.InvalidValue, match=r"constraint number 1 .*declares constraint_count=1"):
         within.near(0.0, np.ones((2, 2)) + np.eye(2), np.inf)
 
 
 def test_a_class_of_a_user_does_not_inherit_the_trust():
     class Shifted(jo.HalfSpace):
-        def linearise(self, t, q, reach=np.inf):
-            found = super().linearise(t, q, reach)
+        def linearise(self, t, q, cutoff=np.inf):
+            found = super().linearise(t, q, cutoff)
             return replace(found, pairs=found.pairs - [0, 1])
 
     within = jo.Balls(np.full(2, 0.1)) & Shifted([1.0, 0.0], radii=0.1) & jo.HalfSpace([0.0, 1.0])
-    with pytest.raises(jo.InvalidValue, match=r"constraint number 1 .*declares numbers=1"):
+    with pytest.raises(jo.InvalidValue, match=r"constraint number 1 .*declares constraint_count=1"):
         within.near(0.0, np.ones((2, 2)) + np.eye(2), np.inf)
 
 
@@ -52,9 +52,9 @@ def test_a_reach_may_be_a_whole_number():
 
 
 def test_places_and_reaches_may_be_whole_numbers():
-    q, reach = np.array([[1, 1], [4, 1]]), np.array([3, 0, 3, 0])[::2]
+    q, cutoff = np.array([[1, 1], [4, 1]]), np.array([3, 0, 3, 0])[::2]
     for Q in (jo.Balls([0.5, 0.5]), jo.Box([0, 0], [9, 9], radii=0.5)):
-        found, expected = Q.linearise(0.0, q, reach), Q.linearise(0.0, q.astype(float), reach.astype(float))
+        found, expected = Q.linearise(0.0, q, cutoff), Q.linearise(0.0, q.astype(float), cutoff.astype(float))
         assert found.gap.tolist() == expected.gap.tolist()
         assert found.pairs.tolist() == expected.pairs.tolist()
         assert len(found.gap) > 0
@@ -76,10 +76,10 @@ def test_a_ball_that_is_nowhere_is_named_although_a_list_is_known(balls):
         Q.near(0.0, q, np.full(100, 0.1))
 
 
-@pytest.mark.parametrize("reach", [np.inf, np.nan])
-def test_a_reach_that_is_not_finite_finds_all_pairs_although_a_list_is_known(balls, reach):
+@pytest.mark.parametrize("cutoff", [np.inf, np.nan])
+def test_a_reach_that_is_not_finite_finds_all_pairs_although_a_list_is_known(balls, cutoff):
     Q, q = balls
     each = np.full(100, 0.1)
-    each[3] = reach
+    each[3] = cutoff
     found = Q.near(0.0, q, each).pairs
     assert {tuple(sorted((3, other))) for other in range(100) if other != 3} <= set(map(tuple, found.tolist()))

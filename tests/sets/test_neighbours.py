@@ -28,12 +28,12 @@ def test_contacts_do_not_depend_on_what_was_looked_at_before(seed, step, growth,
     used = jo.Balls(lambda t: r * (1.0 + growth * t), period=period)
     for k in range(6):
         q = q + random.normal(size=q.shape) * step / 4.0 + [1.0, 0.5]
-        reach = random.uniform(0.0, 0.5)
+        cutoff = random.uniform(0.0, 0.5)
         fresh = jo.Balls(lambda t: r * (1.0 + growth * t), period=period)
-        assert rows(used.linearise(float(k), q, reach)) == rows(fresh.linearise(float(k), q, reach))
-        each = np.full(len(q), reach / 2.0)
+        assert rows(used.linearise(float(k), q, cutoff)) == rows(fresh.linearise(float(k), q, cutoff))
+        each = np.full(len(q), cutoff / 2.0)
         (i, j), _, _ = reference.all_pairs(q, r * (1.0 + growth * k), each, OPEN if period is None else period)
-        assert used.linearise(float(k), q, reach).pairs.tolist() == np.stack([i, j], axis=1).tolist()
+        assert used.linearise(float(k), q, cutoff).pairs.tolist() == np.stack([i, j], axis=1).tolist()
 
 
 def test_the_list_is_kept_while_it_serves(monkeypatch):
@@ -98,9 +98,9 @@ def test_a_period_too_short_or_a_step_too_long_is_refused():
 
 
 def test_a_step_too_long_for_the_period_of_a_ring_is_refused_too():
-    """The configuration is not one of bodies (n, d), so that all pairs have one reach."""
+    """The configuration is not one of bodies (n, d), so that all pairs have one cutoff."""
     ring = jo.Motion(q0=[0.0, 3.0, 6.0], v0=[9.0, 0.0, 0.0], within=jo.Balls(np.full(3, 0.5), period=10.0))
-    assert ring.within.linearise(0.0, ring.q0, 100.0).reach == 4.0
+    assert ring.within.linearise(0.0, ring.q0, 100.0).cutoff == 4.0
     with pytest.raises(InvalidValue, match="too large for the period"):
         jo.solve(ring, jo.Maury(), t=1.0, h=1.0)
 
@@ -130,16 +130,16 @@ def test_near_pairs_that_are_not_in_the_list_are_left_out(kernels):
 @given(st.integers(0, 10_000), st.sampled_from([20, 150]))
 def test_each_body_may_have_a_reach_of_its_own(seed, n):
     random = np.random.default_rng(seed)
-    q, radii, reach = random.uniform(0.0, 12.0, (n, 2)), random.uniform(0.2, 0.6, n), random.exponential(0.2, n)
-    reach[0] = 8.0
+    q, radii, cutoff = random.uniform(0.0, 12.0, (n, 2)), random.uniform(0.2, 0.6, n), random.exponential(0.2, n)
+    cutoff[0] = 8.0
     for Q in (jo.Balls(radii), jo.Box([-1.0, -1.0], [13.0, 13.0], radii=radii)):
-        full, near = Q.linearise(0.0, q), Q.linearise(0.0, q, reach)
+        full, near = Q.linearise(0.0, q), Q.linearise(0.0, q, cutoff)
         i, j = full.pairs.T
-        rows = np.flatnonzero(full.gap <= reach[i] + np.where(j >= 0, reach[np.maximum(j, 0)], 0.0))
+        rows = np.flatnonzero(full.gap <= cutoff[i] + np.where(j >= 0, cutoff[np.maximum(j, 0)], 0.0))
         assert 0 < len(rows) < len(full.gap)
         assert near.pairs.tolist() == full.pairs[rows].tolist()
         assert near.gap.tolist() == full.gap[rows].tolist()
-        assert near.reach.tolist() == reach.tolist()
+        assert near.cutoff.tolist() == cutoff.tolist()
 
 
 def test_one_fast_body_makes_no_rows_for_the_others():
@@ -161,15 +161,15 @@ def test_a_set_that_knows_one_reach_only_gets_a_number():
     class Mine(jo.HalfSpace):
         by_body = False
 
-        def linearise(self, t, q, reach=np.inf):
-            asked.append(reach)
-            return super().linearise(t, q, reach)
+        def linearise(self, t, q, cutoff=np.inf):
+            asked.append(cutoff)
+            return super().linearise(t, q, cutoff)
 
     within = jo.Balls(np.full(3, 0.5)) & Mine([0.0, 1.0], radii=0.5)
     contacts = within.linearise(0.0, np.array([[0.0, 1.0], [3.0, 1.0], [6.0, 4.0]]), np.array([0.1, 0.4, 0.2]))
     assert asked == [0.8]
     assert contacts.pairs.tolist() == [[0, -1], [1, -1]]
-    assert contacts.reach.tolist() == [0.1, 0.4, 0.2]
+    assert contacts.cutoff.tolist() == [0.1, 0.4, 0.2]
 
 
 # --- the cut-off, at its very edge ---
@@ -213,10 +213,10 @@ def a_pair_and_others(distance, angle):
     return np.concatenate([[-half, half], others])
 
 
-@pytest.mark.parametrize("reach", [0.0, 0.02, 0.3])
+@pytest.mark.parametrize("cutoff", [0.0, 0.02, 0.3])
 @pytest.mark.parametrize("angle", np.linspace(0.0, 3.1, 8))
 @pytest.mark.parametrize("lists", [1, 2])
-def test_a_list_serves_as_long_as_it_has_every_pair_that_came_within_reach(monkeypatch, reach, angle, lists):
+def test_a_list_serves_as_long_as_it_has_every_pair_that_came_within_reach(monkeypatch, cutoff, angle, lists):
     """Two balls come towards each other as far as the list allows, or a little further.
 
     In the first case their rooms just met when the list was made, in the second they just did not.
@@ -225,13 +225,13 @@ def test_a_list_serves_as_long_as_it_has_every_pair_that_came_within_reach(monke
     search = neighbours.pair_list
     monkeypatch.setattr(neighbours, "pair_list", lambda *args: made.append(search(*args)) or made[-1])
     n, r = 83, 0.5
-    room = r + neighbours.REACH_MARGIN * reach + neighbours.SKIN * r
-    slack, balls, each = room - r - reach, jo.Balls(np.full(n, r)), np.full(n, reach)
+    room = r + neighbours.CUTOFF_MARGIN * cutoff + neighbours.SKIN * r
+    slack, balls, each = room - r - cutoff, jo.Balls(np.full(n, r)), np.full(n, cutoff)
     first, way = (2.0 * room * (1.0 - EDGE), slack * (1.0 - EDGE)) if lists == 1 else (2.001 * room, 1.01 * slack)
-    way = max(way, first / 2.0 - r - reach * (1.0 - EDGE)) if lists == 2 else way
+    way = max(way, first / 2.0 - r - cutoff * (1.0 - EDGE)) if lists == 2 else way
     balls.linearise(0.0, a_pair_and_others(first, angle), each)
     assert made[0].room.tolist() == pytest.approx([room] * n)
     contacts = balls.linearise(0.0, a_pair_and_others(first - 2.0 * way, angle), each)
     assert len(made) == lists
     assert contacts.pairs.tolist() == [[0, 1]]
-    assert contacts.gap[0] <= 2.0 * reach
+    assert contacts.gap[0] <= 2.0 * cutoff

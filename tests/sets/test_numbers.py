@@ -17,13 +17,13 @@ class Plane(jo.ConstraintSet):
     def __init__(self, normal, declared, pair=(0, -1)):
         self.normal, self.declared, self.pair = np.array(normal, dtype=float), declared, pair
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         declared = self.declared(t) if callable(self.declared) else self.declared
         return jo.sets.Contacts(
             gap=np.array([self.normal @ q]),
             G=Dense(self.normal[None]),
             pairs=np.array([self.pair]),
-            numbers=declared,
+            constraint_count=declared,
         )
 
 
@@ -43,32 +43,36 @@ def test_the_glue_of_one_wall_does_not_hold_at_another(pair):
 
 @pytest.mark.parametrize("pair", [(0, -1), (-1, 0)])
 def test_a_number_that_is_not_declared_is_refused(pair):
-    with pytest.raises(jo.InvalidValue, match=r"Plane uses constraint number 0 .* declares numbers=0.*numbers=1"):
+    with pytest.raises(
+        jo.InvalidValue, match=r"Plane uses constraint number 0 .* constraint_count=0.*constraint_count=1"
+    ):
         jo.solve(pressed_then_pulled(0, pair), jo.Gluey(), t=3.5, h=0.1)
 
 
 @pytest.mark.parametrize("declared", [1.5, "1", None])
 def test_a_count_that_is_no_whole_number_is_refused(declared):
-    with pytest.raises(jo.InvalidValue, match=r"Plane must declare a whole number of constraints, not numbers="):
+    with pytest.raises(jo.InvalidValue, match=r"Plane must declare a whole number of constraints, not "):
         jo.solve(pressed_then_pulled(declared), jo.Gluey(), t=3.5, h=0.1)
 
 
 def test_contacts_cannot_be_built_without_their_numbers():
-    with pytest.raises(TypeError, match="numbers"):
+    with pytest.raises(TypeError, match="constraint_count"):
         jo.sets.Contacts(np.zeros(1), Dense(np.eye(1)), np.array([[0, -1]]))
 
 
 def test_a_set_that_declares_another_count_later_is_refused():
     """The numbers of the sets after it would shift, and with them the identity of their constraints."""
-    with pytest.raises(jo.InvalidValue, match=r"numbers=2 at t = .* declared numbers=1 before") as raised:
+    with pytest.raises(jo.InvalidValue, match=r"constraint_count=2 at t = .* constraint_count=1 before") as raised:
         jo.solve(pressed_then_pulled(lambda t: 1 if t < 0.45 else 2), jo.Maury(), t=1.0, h=0.1)
     assert raised.value.step == 5
 
 
 def test_two_rows_with_the_same_pair_are_refused_at_the_start():
     class Twice(Plane):
-        def linearise(self, t, q, reach=np.inf):
-            return jo.sets.Contacts(gap=q + 1.0, G=Dense(np.eye(2)), pairs=np.array([[0, -1], [0, -1]]), numbers=1)
+        def linearise(self, t, q, cutoff=np.inf):
+            return jo.sets.Contacts(
+                gap=q + 1.0, G=Dense(np.eye(2)), pairs=np.array([[0, -1], [0, -1]]), constraint_count=1
+            )
 
     with pytest.raises(jo.InvalidValue, match=r"rows 0 .* and 1 .* have the same pair \[0, -1\]"):
         jo.solve(jo.Motion(q0=[0.0, 0.0], within=Twice([1.0, 0.0], 1)), jo.Maury(), t=1.0, h=0.1)
@@ -92,12 +96,12 @@ class Counted(jo.ConstraintSet):
     def __init__(self):
         self.asked = 0
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         self.asked += 1
         gap, i = q[:, 1] - 0.5, np.arange(len(q))
         G = np.zeros((len(q), q.size))
         G[i, 2 * i + 1] = 1.0
-        return jo.sets.Contacts(gap=gap, G=Dense(G), pairs=np.stack([i, -1 - 0 * i], axis=1), numbers=1, at=q)
+        return jo.sets.Contacts(gap=gap, G=Dense(G), pairs=np.stack([i, -1 - 0 * i], axis=1), constraint_count=1, at=q)
 
 
 @pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=["MoreauJean", "Paoli"])
@@ -113,7 +117,7 @@ def test_only_the_sets_that_do_not_say_whether_they_move_are_asked(scheme, monke
 
 def test_a_set_alone_is_held_to_its_numbers_as_well():
     alone = jo.Motion(q0=[1.0, 1.0], within=Plane([0, 1], declared=0))
-    with pytest.raises(jo.InvalidValue, match=r"Plane uses constraint number 0 .* declares numbers=0"):
+    with pytest.raises(jo.InvalidValue, match=r"Plane uses constraint number 0 .* declares constraint_count=0"):
         jo.solve(alone, jo.Maury(), t=0.1, h=0.01)
 
 
@@ -129,8 +133,8 @@ def test_a_set_alone_is_held_to_its_numbers_as_well():
 @pytest.mark.parametrize("beside", [None, jo.HalfSpace([0, 1])], ids=["alone", "beside a wall"])
 def test_rows_that_name_nothing_are_an_error_that_names_the_set(pairs, message, beside):
     class Stray(jo.ConstraintSet):
-        def linearise(self, t, q, reach=np.inf):
-            return jo.sets.Contacts(np.ones(1), Dense(np.eye(1, 4)), np.array(pairs), numbers=1)
+        def linearise(self, t, q, cutoff=np.inf):
+            return jo.sets.Contacts(np.ones(1), Dense(np.eye(1, 4)), np.array(pairs), constraint_count=1)
 
     two = jo.Motion(q0=[[0.0, 1.0], [3.0, 1.0]], within=Stray() if beside is None else Stray() & beside)
     with pytest.raises(jo.InvalidValue, match=message) as raised:

@@ -248,9 +248,9 @@ def test_a_set_of_the_user_must_say_that_it_has_equalities():
     class Wire(jo.ConstraintSet):
         convex_gaps, moving = True, False
 
-        def linearise(self, t, q, reach=np.inf):
+        def linearise(self, t, q, cutoff=np.inf):
             G = jo.convex.Polyhedron([[0.0, 1.0]], [0.0]).G
-            return jo.sets.Contacts(q[1:], G, np.array([[-1, 0]]), numbers=1, at=q, equal=np.array([True]))
+            return jo.sets.Contacts(q[1:], G, np.array([[-1, 0]]), constraint_count=1, at=q, equal=np.array([True]))
 
     with pytest.raises(jo.InvalidValue, match="equalities = True"):
         jo.solve(jo.Motion(q0=[0.0, 0.0], within=Wire()), jo.Maury(), t=1.0, h=0.1)

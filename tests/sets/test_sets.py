@@ -267,7 +267,7 @@ def test_an_intersection_stacks_its_parts_in_order():
 def test_pairs_of_an_intersection_are_unique_and_stay_the_same():
     """Whether balls are near or far, a contact keeps its numbers: (i, j), (i, -1 - wall), (-1, constraint)."""
     Q = crowded()
-    near, far = Q.linearise(0.0, THREE), Q.linearise(0.0, THREE, reach=0.0)
+    near, far = Q.linearise(0.0, THREE), Q.linearise(0.0, THREE, cutoff=0.0)
     assert 0 < len(far.gap) <= len(near.gap) - 3
     assert len({tuple(pair) for pair in near.pairs.tolist()}) == len(near.gap)
     words = {near.describe(row): tuple(near.pairs[row]) for row in range(len(near.gap))}
@@ -304,22 +304,22 @@ def test_contacts_of_pairs_stay_pairs():
 
 
 @pytest.mark.parametrize("d", [2, 3])
-@pytest.mark.parametrize("reach", [0.0, 0.05, 0.6])
-def test_the_tree_finds_the_pairs_that_all_pairs_finds(d, reach):
+@pytest.mark.parametrize("cutoff", [0.0, 0.05, 0.6])
+def test_the_tree_finds_the_pairs_that_all_pairs_finds(d, cutoff):
     """Above 64 balls neighbours come from a tree: the same rows in the same order."""
     n = MAX_ALL_PAIRS + 60
     random = np.random.default_rng(d)
     q, radii = random.uniform(0.0, 8.0, (n, d)), random.uniform(0.1, 0.4, n)
     i, j = np.triu_indices(n, k=1)
     gap = norm(q[j] - q[i]) - radii[i] - radii[j]
-    near = gap <= reach
-    contacts = jo.Balls(radii).linearise(0.0, q, reach)
+    near = gap <= cutoff
+    contacts = jo.Balls(radii).linearise(0.0, q, cutoff)
     assert 0 < near.sum() < len(gap) / 4
     np.testing.assert_array_equal(contacts.pairs, np.stack([i[near], j[near]], axis=1))
     np.testing.assert_allclose(contacts.gap, gap[near], atol=1e-14)
     normal = (q[j] - q[i])[near] / norm(q[j] - q[i])[near, None]
     np.testing.assert_allclose(contacts.G.normal, normal, atol=1e-14)
-    assert contacts.reach == reach
+    assert contacts.cutoff == cutoff
 
 
 def test_without_a_reach_no_pair_is_left_out():
@@ -327,7 +327,7 @@ def test_without_a_reach_no_pair_is_left_out():
     q = np.random.default_rng(0).uniform(0.0, 99.0, (n, 2))
     contacts = jo.Balls(np.full(n, 0.1)).linearise(0.0, q)
     assert len(contacts.gap) == n * (n - 1) // 2
-    assert contacts.reach == np.inf
+    assert contacts.cutoff == np.inf
 
 
 # --- shapes ---
@@ -390,7 +390,7 @@ def test_coincident_centres_have_no_direction():
         jo.Balls(RADII).linearise(0.0, q)
     many = np.vstack([q, 50.0 + np.arange(2.0 * MAX_ALL_PAIRS).reshape(-1, 2) * 5.0])
     with pytest.raises(jo.errors.UndefinedGradient, match="balls 1 and 2"):
-        jo.Balls(np.full(len(many), 0.1)).linearise(0.0, many, reach=0.5)
+        jo.Balls(np.full(len(many), 0.1)).linearise(0.0, many, cutoff=0.5)
     with pytest.raises(jo.errors.UndefinedGradient, match="body 0 sits exactly on the centre of obstacle 1"):
         jo.Outside(CENTRES, 1.0).linearise(0.0, CENTRES[1])
     with pytest.raises(jo.errors.UndefinedGradient, match="centre of body 0 lies on segment"):

@@ -17,10 +17,12 @@ class TwoRows(jo.ConstraintSet):
     def __init__(self):
         self.calls = 0
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         self.calls += 1
         gaps = np.array([q[1], q[1]])[: 2 if self.calls < 12 else 1]
-        return jo.sets.Contacts(gaps, Dense(np.repeat(FLOOR, 2, axis=0)), np.array([[-1, 0], [-1, 1]]), numbers=2, at=q)
+        return jo.sets.Contacts(
+            gaps, Dense(np.repeat(FLOOR, 2, axis=0)), np.array([[-1, 0], [-1, 1]]), constraint_count=2, at=q
+        )
 
 
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean()])
@@ -33,9 +35,11 @@ def test_a_set_that_gives_fewer_gaps_than_gradients_is_an_error(scheme):
 class Higher(jo.HalfSpace):
     """A floor whose gaps are larger than those of its walls by one."""
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         found = super().linearise(t, q, np.inf)
-        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=1, at=q, part_count=found.part_count)
+        return jo.sets.Contacts(
+            found.gap + 1.0, found.G, found.pairs, constraint_count=1, at=q, part_count=found.part_count
+        )
 
 
 def test_overlaps_are_those_of_the_gaps_that_a_class_gives():
@@ -58,8 +62,8 @@ class Plates(jo.ConstraintSet):
 
     convex_gaps, moving, G = True, False, NormalRows(np.array([0]), np.array([-1]), -FLOOR, 1)
 
-    def linearise(self, t, q, reach=np.inf):
-        return jo.sets.Contacts(q[1:].copy(), self.G, np.array([[0, -1 - int(q[0])]]), numbers=4, at=q)
+    def linearise(self, t, q, cutoff=np.inf):
+        return jo.sets.Contacts(q[1:].copy(), self.G, np.array([[0, -1 - int(q[0])]]), constraint_count=4, at=q)
 
 
 def test_saved_pairs_belong_to_their_frame_alone():
@@ -73,9 +77,9 @@ class NoNumber(jo.ConstraintSet):
 
     convex_gaps, moving = True, False
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         gap = np.array([q[1] if q[1] > 0.5 else np.nan])
-        return jo.sets.Contacts(gap, Dense(FLOOR), np.array([[-1, 0]]), numbers=1, at=q)
+        return jo.sets.Contacts(gap, Dense(FLOOR), np.array([[-1, 0]]), constraint_count=1, at=q)
 
 
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean()])
@@ -89,9 +93,11 @@ def test_a_gap_that_becomes_nan_is_an_error(scheme):
 class Looser(jo.Balls):
     """Balls that may overlap by a whole unit."""
 
-    def linearise(self, t, q, reach=np.inf):
+    def linearise(self, t, q, cutoff=np.inf):
         found = super().linearise(t, q, np.inf)
-        return jo.sets.Contacts(found.gap + 1.0, found.G, found.pairs, numbers=0, at=q, part_count=found.part_count)
+        return jo.sets.Contacts(
+            found.gap + 1.0, found.G, found.pairs, constraint_count=0, at=q, part_count=found.part_count
+        )
 
 
 def test_overlaps_of_balls_are_those_of_the_gaps_that_a_class_gives():
@@ -115,9 +121,9 @@ def test_a_gradient_that_becomes_nan_is_an_error(scheme):
     class Floor(jo.ConstraintSet):
         convex_gaps, moving = True, False
 
-        def linearise(self, t, q, reach=np.inf):
+        def linearise(self, t, q, cutoff=np.inf):
             G = Dense(np.array([[0.0, np.nan if q[1] < 0.5 else 1.0]]))
-            return jo.sets.Contacts(q[1:].copy(), G, np.array([[0, -1]]), numbers=1, at=q)
+            return jo.sets.Contacts(q[1:].copy(), G, np.array([[0, -1]]), constraint_count=1, at=q)
 
     with pytest.raises(jo.errors.NotFinite, match="constraint 0 is not finite"):
         jo.solve(jo.Motion(q0=[0.0, 1.0], v0=[0.0, -1.0], within=Floor()), scheme, t=3.0, h=0.05)

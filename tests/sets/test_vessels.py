@@ -298,7 +298,7 @@ def test_a_shaken_glass_takes_its_ball_along():
 def test_a_vessel_is_curved_and_not_convex():
     assert Vessel.curved
     assert Vessel.convex_gaps is False
-    assert Vessel(CONE, radii=0.1).linearise(0.0, UP).bend is None
+    assert Vessel(CONE, radii=0.1).linearise(0.0, UP).curvature is None
 
 
 # --- what is refused ---

@@ -1,4 +1,4 @@
-"""Walls for many bodies: near rows only, block by block; segments and polygons that move; bends; what is refused."""
+"""Walls for many bodies: near rows only, block by block; moving segments and polygons; curvatures; what is refused."""
 
 import gc
 import sys
@@ -63,25 +63,25 @@ def small_blocks(monkeypatch):
 
 
 @every_wall
-@pytest.mark.parametrize("reach", [0.0, 0.3])
+@pytest.mark.parametrize("cutoff", [0.0, 0.3])
 @pytest.mark.usefixtures("small_blocks")
-def test_the_rows_within_reach_are_those_of_all_rows(make, q, reach):
-    """Gaps, gradients, pairs, bends and words, in the same order, whichever block they come from."""
+def test_the_rows_within_reach_are_those_of_all_rows(make, q, cutoff):
+    """Gaps, gradients, pairs, curvatures and words, in the same order, whichever block they come from."""
     Q = make(RADII)
-    full, near = Q.linearise(T, q), Q.linearise(T, q, reach)
-    rows = np.flatnonzero(full.gap <= reach)
+    full, near = Q.linearise(T, q), Q.linearise(T, q, cutoff)
+    rows = np.flatnonzero(full.gap <= cutoff)
     assert 0 < len(rows) < len(full.gap)
     assert len(full.gap) == N * len(Q.names)
     np.testing.assert_array_equal(near.gap, full.gap[rows])
     np.testing.assert_array_equal(near.pairs, full.pairs[rows])
     np.testing.assert_allclose(near.G.toarray(), full.G.toarray()[rows], atol=1e-15)
-    assert (near.bend is None) == (full.bend is None)
-    if full.bend is not None:
-        np.testing.assert_allclose(near.bend, full.bend[rows], rtol=1e-14)
+    assert (near.curvature is None) == (full.curvature is None)
+    if full.curvature is not None:
+        np.testing.assert_allclose(near.curvatures, full.curvatures[rows], rtol=1e-14)
     assert [near.describe(row) for row in range(5)] == [full.describe(int(row)) for row in rows[:5]]
-    assert (near.reach, full.reach) == (reach, np.inf)
+    assert (near.cutoff, full.cutoff) == (cutoff, np.inf)
     np.testing.assert_array_equal(near.length, full.length[rows])
-    assert (near.numbers, near.part_count) == (len(Q.names), N)
+    assert (near.constraint_count, near.part_count) == (len(Q.names), N)
 
 
 @every_wall
@@ -100,11 +100,11 @@ def test_each_body_has_the_rows_that_it_has_alone(make, q):
     full = Q.linearise(T, q)
     G = full.G.toarray().reshape(N, len(Q.names), N, -1)
     for body in range(0, N, 40):
-        alone = Q.linearise(T, q[body], reach=0.1)  # one body keeps all its rows
+        alone = Q.linearise(T, q[body], cutoff=0.1)  # one body keeps all its rows
         np.testing.assert_allclose(alone.gap, full.gap.reshape(N, -1)[body], atol=1e-15)
         np.testing.assert_allclose(alone.G.toarray(), G[body, :, body], atol=1e-15)
         assert not G[body, :, np.arange(N) != body].any()
-        assert alone.reach == np.inf
+        assert alone.cutoff == np.inf
 
 
 def test_a_box_with_a_million_gaps_needs_no_table_of_them():
@@ -112,9 +112,9 @@ def test_a_box_with_a_million_gaps_needs_no_table_of_them():
     n = 200_000
     q = np.random.default_rng(0).uniform(0.0, 100.0, (n, 3))
     box = jo.Box([0.0, 0.0, 0.0], [100.0, 100.0, 100.0], radii=np.full(n, 1e-3))
-    box.linearise(0.0, q, reach=1e-2)
+    box.linearise(0.0, q, cutoff=1e-2)
     tracemalloc.start()
-    contacts = box.linearise(0.0, q, reach=1e-2)
+    contacts = box.linearise(0.0, q, cutoff=1e-2)
     box.gap(0.0, q)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -122,10 +122,10 @@ def test_a_box_with_a_million_gaps_needs_no_table_of_them():
     assert peak < 8 * n  # bytes: the table would take 6 x 8 n
 
 
-@pytest.mark.parametrize("reach", [np.inf, 100.0])
-def test_a_flat_set_that_keeps_all_rows_keeps_its_map(reach):
+@pytest.mark.parametrize("cutoff", [np.inf, 100.0])
+def test_a_flat_set_that_keeps_all_rows_keeps_its_map(cutoff):
     box = jo.Box([0.0, 0.0], [4.0, 4.0])
-    first, second = (box.linearise(0.0, q, reach) for q in (PLANE, PLANE + 0.1))
+    first, second = (box.linearise(0.0, q, cutoff) for q in (PLANE, PLANE + 0.1))
     assert first.G is second.G
     assert first.pairs is second.pairs
     assert first.G is not box.linearise(0.0, PLANE, 0.5).G
@@ -135,7 +135,7 @@ def test_rows_that_are_left_out_need_no_gradient():
     """In the centre of a container no direction leads to the wall; at the wall it does."""
     bowl = jo.Inside([0.0, 0.0], 1.0, radii=0.1)
     q = np.array([[0.0, 0.0], [0.8, 0.0]])
-    assert bowl.linearise(0.0, q, reach=0.5).pairs.tolist() == [[1, -1]]
+    assert bowl.linearise(0.0, q, cutoff=0.5).pairs.tolist() == [[1, -1]]
     assert np.isfinite(bowl.linearise(0.0, q).G.toarray()).all()
 
 
@@ -145,9 +145,9 @@ def test_a_box_without_walls_has_no_rows():
     assert box.gap(0.0, PLANE) == np.inf
 
 
-@pytest.mark.parametrize("reach", [0.0, 1.0, np.inf])
-def test_no_bodies_have_no_rows(reach):
-    contacts = jo.Box([0.0, 0.0], [1.0, 1.0], radii=0.1).linearise(0.0, np.zeros((0, 2)), reach)
+@pytest.mark.parametrize("cutoff", [0.0, 1.0, np.inf])
+def test_no_bodies_have_no_rows(cutoff):
+    contacts = jo.Box([0.0, 0.0], [1.0, 1.0], radii=0.1).linearise(0.0, np.zeros((0, 2)), cutoff)
     assert contacts.gap.shape == (0,)
     assert contacts.G.shape == (0, 0)
 
@@ -176,7 +176,7 @@ def test_no_bodies_have_no_rows(reach):
     ids=lambda value: type(value).__name__,
 )
 def test_a_wall_that_becomes_nan_is_an_error_for_many_bodies_too(Q, who):
-    """Rows are chosen by gap <= reach, which is false for NaN: they must not fall out of sight."""
+    """Rows are chosen by gap <= cutoff, which is false for NaN: they must not fall out of sight."""
     problem = jo.Motion(q0=[[0.0, 0.0], [0.0, 3.0]], v0=[[1.0, 0.0], [1.0, 0.0]], within=Q)
     with pytest.raises(jo.errors.NotFinite, match=who) as caught:
         jo.solve(problem, jo.Maury(), t=1.0, h=0.1)
@@ -190,7 +190,7 @@ def test_the_smallest_gap_is_nan_if_one_is():
     assert np.isnan(jo.Box([0.0, 0.0], [4.0, 4.0]).gap(0.0, q))
 
 
-# --- bends: d^2 g = b (I - n n^T) ---
+# --- curvatures: d^2 g = b (I - n n^T) ---
 
 
 @pytest.mark.parametrize("name", ["outside", "inside", "segments", "polygons", "half-space", "box"])
@@ -208,12 +208,12 @@ def test_the_bend_is_the_curvature_of_the_gap(name):
     for axis in range(d):
         shift = step * np.eye(d)[axis]
         change = (own_gradient(q + shift) - own_gradient(q - shift)) / (2.0 * step)
-        expected = contacts.bend[:, None] * (np.eye(d)[axis] - normal[:, [axis]] * normal)
+        expected = contacts.curvatures[:, None] * (np.eye(d)[axis] - normal[:, [axis]] * normal)
         np.testing.assert_allclose(change, expected, atol=1e-7)
     if name in ("outside", "inside", "segments", "polygons"):
-        assert np.abs(contacts.bend).max() > 0.1
+        assert np.abs(contacts.curvatures).max() > 0.1
     if name in ("segments", "polygons"):
-        assert (contacts.bend == 0.0).any()
+        assert (contacts.curvatures == 0.0).any()
 
 
 # --- segments in time ---
@@ -239,7 +239,7 @@ def test_segments_do_not_change_when_the_array_they_were_made_of_does():
 
 @pytest.mark.parametrize("scheme", [jo.Maury(), jo.Venel()], ids=lambda scheme: type(scheme).__name__)
 def test_a_turning_arm_sweeps_discs_along_and_passes_none(scheme):
-    """An arm of length 4 turns; a disc near its pivot goes with it and out along it, one beyond its reach stays."""
+    """An arm of length 4 turns; a disc near its pivot goes with it and out along it, one beyond its cutoff stays."""
     arm = jo.Segments(lambda t: [[[0.0, 0.0], turned([4.0, 0.0], t)]], radii=0.1)
     q0 = [[0.7, 0.7], [0.0, 4.5]]
     problem = (
@@ -293,7 +293,7 @@ def test_the_gap_of_a_polygon_is_the_distance_to_its_nearest_point(seed):
 def test_gaps_of_a_square_by_hand():
     """One of its edges has a vertex in the middle."""
     table = Polygons([[0, 0], [1, 0], [2, 0], [2, 2], [0, 2]], radii=0.5)
-    for x, gap, normal, bend in (
+    for x, gap, normal, curvature in (
         ([1.0, 3.0], 0.5, [0.0, 1.0], 0.0),
         ([-1.0, 0.5], 0.5, [-1.0, 0.0], 0.0),
         ([5.0, 6.0], 4.5, [0.6, 0.8], 0.2),
@@ -306,7 +306,7 @@ def test_gaps_of_a_square_by_hand():
         contacts = table.linearise(0.0, np.array(x))
         assert contacts.gap.tolist() == pytest.approx([gap], abs=1e-15)
         np.testing.assert_allclose(contacts.G.toarray(), [normal], atol=1e-15)
-        assert contacts.bend.tolist() == pytest.approx([bend], abs=1e-15)
+        assert contacts.curvatures.tolist() == pytest.approx([curvature], abs=1e-15)
     assert table.linearise(0.0, np.array([[9.0, 9.0], [1.0, 1.0]])).describe(1) == "body 1 and polygon 0"
 
 
@@ -360,7 +360,7 @@ def test_vertices_in_the_middle_of_an_edge_change_nothing(angle):
     few, more = (Polygons(polygon, radii=0.1).linearise(0.0, PLANE) for polygon in (few, more))
     np.testing.assert_allclose(more.gap, few.gap, atol=1e-14)
     np.testing.assert_allclose(more.G.toarray(), few.G.toarray(), atol=1e-13)
-    np.testing.assert_allclose(more.bend, few.bend, atol=1e-12)
+    np.testing.assert_allclose(more.curvatures, few.curvatures, atol=1e-12)
 
 
 def test_one_polygon_and_a_list_of_one_are_the_same():

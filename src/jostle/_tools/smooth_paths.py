@@ -200,8 +200,8 @@ def _first_crossing(
         else:
             where = times[[SAMPLES // 2, SAMPLES]]
             values = np.array([known, *watched(where, np.ascontiguousarray(y(where).T))])
-        lowest, bends = values.min(axis=0), np.abs(values[:-2] + values[2:] - 2.0 * values[1:-1]).max(axis=0)
-        if (lowest > bends + floor + ROUGH * (values.max(axis=0) - lowest)).all():
+        lowest, curvatures = values.min(axis=0), np.abs(values[:-2] + values[2:] - 2.0 * values[1:-1]).max(axis=0)
+        if (lowest > curvatures + floor + ROUGH * (values.max(axis=0) - lowest)).all():
             return None, values[-1]
     values = watched(times, np.ascontiguousarray(y(times).T))
     if known is not None:
@@ -210,9 +210,9 @@ def _first_crossing(
     values += floor
     if known is None:
         values[0] = np.maximum(values[0], floor)
-    bends = np.abs(values[:-2] + values[2:] - 2.0 * values[1:-1]).max(axis=0)
+    curvatures = np.abs(values[:-2] + values[2:] - 2.0 * values[1:-1]).max(axis=0)
     best: tuple[float, int] | None = None
-    for which in (values.min(axis=0) <= np.maximum(bends, floor)).nonzero()[0]:
+    for which in (values.min(axis=0) <= np.maximum(curvatures, floor)).nonzero()[0]:
         value = partial(_entry, watched, which, y)
         found = _crossing_of(times, values[:, which], value, floor[which], known is None)
         if found is not None and (best is None or found < best[0]):

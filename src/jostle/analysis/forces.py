@@ -184,7 +184,7 @@ def mobilised(sol: Solution, k: int = -1) -> Array:
 def coefficients(law: Coulomb, pairs: Integers) -> Array:
     """(m,) the coefficients of friction of contacts between these pairs."""
     m = len(pairs)
-    return law.friction(Contacts(np.zeros(m), Dense(np.zeros((m, 1))), pairs, numbers=0, known=True))
+    return law.friction(Contacts(np.zeros(m), Dense(np.zeros((m, 1))), pairs, constraint_count=0, known=True))
 
 
 def _noise(sol: Solution, k: int, f: Array, pairs: Integers, push: Array) -> Booleans:

@@ -186,8 +186,8 @@ def _network(sol: Solution, k: int, closed: float) -> _Network:
     linearised = isinstance(sol.scheme, Venel | Maury) and len(step) > 0
     way = np.where(here[:, None], sol.u[k], 0.0) * (sol.stats["h"][step[0]] if linearised else 0.0)
     presence = Presence.of(q, here, within.bodies.largest)
-    reach = 2.0 * float(np.linalg.norm(way, axis=1).max(initial=0.0)) + closed * within.bodies.largest
-    contacts = of_present(within, presence).linearise(t, presence.placed(q - way), reach)
+    cutoff = 2.0 * float(np.linalg.norm(way, axis=1).max(initial=0.0)) + closed * within.bodies.largest
+    contacts = of_present(within, presence).linearise(t, presence.placed(q - way), cutoff)
     slack = contacts.gap + contacts.G @ way.ravel()
     touching = slack <= closed * contacts.tolerance() / CLOSED
     loaded = ~found.noise

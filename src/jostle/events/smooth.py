@@ -247,7 +247,7 @@ class SmoothContacts:
         noise = EVENT_ROUND_OFF * (G.magnitude(np.full(len(u), fastest)) + np.abs(drift.rate)) + drift.noise
         return Rates(G @ u + drift.rate, noise)
 
-    def bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
+    def curvature(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
         """b: the second derivative of the gaps of some rows along q + s u, by differences with these steps."""
         if self._is_straight(u, rows):
             return np.zeros(len(rows))
@@ -257,7 +257,7 @@ class SmoothContacts:
         return extrapolated(differences, self._along(t, q, u, rows), steps.along(u))
 
     def steps(self, t: float, q: Array, u: Array, rows: Integers) -> Steps:
-        """The steps that `bend` needs near here, in time and along the motion."""
+        """The steps that `curvature` needs near here, in time and along the motion."""
         if len(rows) == 0:
             return Steps(np.inf, np.inf)
         time = np.inf if self.still else self.changes(t, q, rows).second_step
@@ -274,16 +274,16 @@ class SmoothContacts:
         found = self._search(("way", rows.tobytes()), along, self.size, noise[rows], float(np.abs(q).max()))
         return Steps(time, found.first_step if self.by_gradients else found.second_step)
 
-    def error_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
-        """How far `bend` may be from b, by its value at half the steps and by round-off."""
+    def error_of_curvature(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
+        """How far `curvature` may be from b, by its value at half the steps and by round-off."""
         if self._is_straight(u, rows) or self._is_known(rows):
             return np.zeros(len(rows))
         half = Steps(steps.time / 2.0, steps.length / 2.0)
-        change = np.abs(self.bend(t, q, u, rows, steps) - self.bend(t, q, u, rows, half))
+        change = np.abs(self.curvature(t, q, u, rows, steps) - self.curvature(t, q, u, rows, half))
         return np.asarray(change + self.noise_of_bend(t, q, u, rows, steps))
 
     def noise_of_bend(self, t: float, q: Array, u: Array, rows: Integers, steps: Steps) -> Array:
-        """The round-off of `bend`."""
+        """The round-off of `curvature`."""
         if self._is_straight(u, rows) or self._is_known(rows):
             return np.zeros(len(rows))
         here, h = self.linearise(t, q), steps.along(u)
@@ -297,7 +297,7 @@ class SmoothContacts:
 
     def _is_known(self, rows: Integers) -> bool:
         """Whether some rows are distances at rest, whose second derivatives have a formula."""
-        return self.still and not np.isnan(self.start.bends[rows]).any()
+        return self.still and not np.isnan(self.start.curvatures[rows]).any()
 
     def _bend_of_distances(self, t: float, q: Array, u: Array, rows: Integers) -> Array:
         """|w|^2 / d - (n . w)^2 / d for distances d of two bodies that pass each other with velocity w."""
@@ -305,15 +305,15 @@ class SmoothContacts:
         i, j = self.pairs[rows].T
         w = np.where(j[:, None] >= 0, each[np.maximum(j, 0)], 0.0) - each[i]
         along = here.G.toarray()[rows] @ u
-        return np.asarray(here.bends[rows] * ((w * w).sum(axis=1) - along * along))
+        return np.asarray(here.curvatures[rows] * ((w * w).sum(axis=1) - along * along))
 
     def forced(self, t: float, q: Array, u: Array, kept: Integers, steps: Steps) -> tuple[Array, Array]:
-        """The acceleration with forces that keep some rows closed, and these forces; the steps are those of `bend`."""
+        """The acceleration with forces that keep some rows closed, and these forces; steps as in `curvature`."""
         a = self.acceleration(t, q, u)
         if len(kept) == 0:
             return a, np.zeros(0)
         G = self.linearise(t, q).G.toarray()[kept]
-        return equalised(a, G, -self.bend(t, q, u, kept, steps), self.metric(q))
+        return equalised(a, G, -self.curvature(t, q, u, kept, steps), self.metric(q))
 
     def _along(self, t: float, q: Array, u: Array, rows: Integers) -> Function:
         """The gaps of some rows along q + s u, or their rates if these do not need differences."""
@@ -511,15 +511,15 @@ class SmoothRun(EventRun):
         G = self.contacts.linearise(self.t, self.x).G.toarray()[resting]
         here = self.t, self.x, self.u, resting
         steps = self.contacts.steps(*here)
-        bend, error = self.contacts.bend(*here, steps), self.contacts.error_of_bend(*here, steps)
-        self.strongest = max(self.strongest, float(np.abs(bend).max(initial=0.0)))
+        curvature, error = self.contacts.curvature(*here, steps), self.contacts.error_of_curvature(*here, steps)
+        self.strongest = max(self.strongest, float(np.abs(curvature).max(initial=0.0)))
         small, equal = NO_FORCE * (np.abs(G) @ np.full(len(free), self.strongest)), self.contacts.equal[resting]
         small = small + 4.0 * error
         M = self.contacts.metric(self.x)
-        jointed, _ = equalised(free, G[equal], -bend[equal], M)
-        bend[equal] = -G[equal] @ jointed  # rods that depend on each other agree to round-off
-        found = project(free, Polyhedron(G, bend, equal=equal), mass=M, solver=ActiveSet())
-        pressed: Integers = resting[equal | (G @ found.point + bend <= small)]
+        jointed, _ = equalised(free, G[equal], -curvature[equal], M)
+        curvature[equal] = -G[equal] @ jointed  # rods that depend on each other agree to round-off
+        found = project(free, Polyhedron(G, curvature, equal=equal), mass=M, solver=ActiveSet())
+        pressed: Integers = resting[equal | (G @ found.point + curvature <= small)]
         return pressed
 
     def _fly(self, kept: Integers) -> bool:
@@ -609,7 +609,7 @@ class SmoothRun(EventRun):
         contacts = self.contacts
         change: Array | float = 0.0
         if other != steps:
-            change = np.abs(contacts.bend(*here, steps) - contacts.bend(*here, other))
+            change = np.abs(contacts.curvature(*here, steps) - contacts.curvature(*here, other))
         noise = 4.0 * (contacts.noise_of_bend(*here, steps) + contacts.noise_of_bend(*here, other))
         known = SMOOTH * max(self.strongest, self.fastest / first.along(here[2]))
         if (np.maximum(change - noise, noise) > known).any():
@@ -641,7 +641,7 @@ class SmoothRun(EventRun):
         """(k,) the forces of some contacts that cannot be told from none."""
         here, contacts = (self.t, self.x, self.u, kept), self.contacts
         G, M = contacts.linearise(self.t, self.x).G.toarray()[kept], contacts.metric(self.x)
-        small = NO_FORCE * np.abs(G).sum(axis=1) * self.strongest + 4.0 * contacts.error_of_bend(*here, steps)
+        small = NO_FORCE * np.abs(G).sum(axis=1) * self.strongest + 4.0 * contacts.error_of_curvature(*here, steps)
         return np.array([each / float(row @ M.solve(row)) for each, row in zip(small, G, strict=True)])
 
     def _first_time(self) -> float:
@@ -663,7 +663,9 @@ class SmoothRun(EventRun):
             speed = first or 1.0
         length = speed * time
         if len(kept):  # closer than the error of the contact forces is not possible, nor needed: gaps are corrected
-            error = float(self.contacts.error_of_bend(self.t, self.x, self.u, kept, steps).max()) / RELATIVE_TOLERANCE
+            error = (
+                float(self.contacts.error_of_curvature(self.t, self.x, self.u, kept, steps).max()) / RELATIVE_TOLERANCE
+            )
             h = steps.along(self.u) if error > 0.0 else 0.0
             length, speed = length + error * h * h, speed + error * h
         return np.concatenate([np.full(n, length), np.full(n, speed)])

@@ -482,7 +482,7 @@ class Differentiation:
         contacts = self.model.contacts
         here = contacts.linearise(t, q)
         rate = self.model.rates(t, q, u, hit)
-        rises = (here.G @ a)[hit] + contacts.bend(t, q, u, hit, contacts.steps(t, q, u, hit))
+        rises = (here.G @ a)[hit] + contacts.curvature(t, q, u, hit, contacts.steps(t, q, u, hit))
         known = EVENT_ROUND_OFF if has_parabolas(self.model.problem) else CLOSED
         far, fast = (np.abs([getattr(flight, name) for flight in self.flights]).max(axis=0) for name in ("x", "u"))
         lengths, speeds = contacts.sizes(here, far)[hit], here.G.magnitude(fast)[hit]
@@ -526,8 +526,8 @@ class Differentiation:
         """Whether the normals of some rows depend on the place."""
         if self.model.contacts.flat:
             return False
-        bends = self.model.contacts.linearise(t, q).bends[rows]
-        return bool(np.isnan(bends).any() or bends.any())
+        curvatures = self.model.contacts.linearise(t, q).curvatures[rows]
+        return bool(np.isnan(curvatures).any() or curvatures.any())
 
     def _hessians(self, t: float, q: Array, rows: Integers, at: Integers) -> Array:
         """(k, c, c) the second derivatives of the gaps of some rows with respect to some coordinates."""
@@ -535,7 +535,7 @@ class Differentiation:
         if not self._curved(t, q, rows):
             return np.zeros((len(rows), len(at), len(at)))
         here = model.contacts.linearise(t, q)
-        if here.bend is None:
+        if np.isnan(here.curvatures).any():
             self.differenced |= {part.name for part in parts(model.problem.within) if isinstance(part, UserSet)}
             gradients = lambda x: model.contacts.linearise(t, x).G.toarray()[rows].ravel()  # noqa: E731
             each = _slopes(gradients, q, _steps(gradients, q, model.contacts.size))
@@ -711,11 +711,11 @@ class Differentiation:
 
         model, t, kept, N = self.model, flight.t, flight.kept, self.model.N
         state, contacts, masses = self._path(t, end), model.contacts, model.masses
-        bends = self._bends(kept, state)
+        curvatures = self._curvatures(kept, state)
         slopes = self._slopes_along(flight, end, state)
 
         def accelerated(s: float, other: Model) -> Array:
-            return other.contacts.forced(s, *state(s), kept, bends(s))[0]
+            return other.contacts.forced(s, *state(s), kept, curvatures(s))[0]
 
         middle = 0.5 * (t + end)
         pull = float(np.abs(accelerated(middle, model)).max())
@@ -724,7 +724,7 @@ class Differentiation:
         def derivative(s: float, y: Array) -> Array:
             q, u = state(s)
             z, d = y.reshape(2, N, -1), np.zeros((N, y.size // (2 * N)))
-            a, forces = contacts.forced(s, q, u, kept, bends(s))
+            a, forces = contacts.forced(s, q, u, kept, curvatures(s))
             of_q, of_u = slopes(s, q, u, a, forces)
             d[:, 2 * N : 2 * N + masses] = -self._across(s, q, kept, model.mass_times(a))
             d[:, 2 * N + masses :] = self._along_theta(partial(accelerated, s), thetas)
@@ -787,7 +787,7 @@ class Differentiation:
 
         return slopes
 
-    def _bends(self, kept: Integers, state: Callable[[float], tuple[Array, Array]]) -> Callable[[float], Steps]:
+    def _curvatures(self, kept: Integers, state: Callable[[float], tuple[Array, Array]]) -> Callable[[float], Steps]:
         """The steps of the differences in contact forces along a flight: those at the start of each of its pieces."""
         contacts, starts = self.model.contacts, self.solution.starts
 
@@ -802,9 +802,9 @@ class Differentiation:
         model, t, q, kept = self.model, flight.t, flight.x, flight.kept
         if len(kept) == 0:
             return
-        bend = model.contacts.linearise(t, q).bend
+        curvatures = model.contacts.linearise(t, q).curvatures
         turned = self._turning(t, q, kept, np.arange(model.N))[0]
-        if bend is None or (not model.contacts.still and (bend[kept].any() or turned.any())):
+        if np.isnan(curvatures).any() or (not model.contacts.still and (curvatures[kept].any() or turned.any())):
             raise SchemeRefuses(
                 f"sensitivity_by_events does not support contacts that stay closed in rods, @constraints, and curved "
                 f"or turning walls that move: {model.contacts.describe(int(kept[0]))} at t = {t:.15g}"
@@ -814,13 +814,12 @@ class Differentiation:
         """(k, N) the derivative of u . H u with respect to q, for gaps that are distances."""
         # with the relative velocity w and H = b (I - n n^T) it is b^2 (3 (n.w)^2 n - |w|^2 n - 2 (n.w) w)
         here = self.model.contacts.linearise(t, q).only(rows)
-        assert here.bend is not None
         each, G = u.reshape(here.part_count, -1), here.G.toarray().reshape(len(rows), here.part_count, -1)
         found = np.zeros_like(G)
         for k, (i, j) in enumerate(here.pairs.tolist()):
             n, w = G[k, i], each[i] - (each[j] if j >= 0 else 0.0)
             along = float(n @ w)
-            slope = here.bend[k] ** 2 * (3.0 * along**2 * n - (w @ w) * n - 2.0 * along * w)
+            slope = here.curvatures[k] ** 2 * (3.0 * along**2 * n - (w @ w) * n - 2.0 * along * w)
             found[k, i] += slope
             if j >= 0:
                 found[k, j] -= slope

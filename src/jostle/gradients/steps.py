@@ -35,10 +35,10 @@ from jostle.gradients.projection import Saddle, active_rows, check_certain, time
 from jostle.problems import Motion, Sweeping, refuse_changes
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
+from jostle.schemes.cutoff import velocities_of_step
 from jostle.schemes.maury import Maury, gauss
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
-from jostle.schemes.reach import velocities_of_step
 from jostle.schemes.state import State
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
@@ -95,7 +95,7 @@ class Run:
         first = self.problem.within.near(0.0, q0, 0.0)
         if first.part_count > 1 and q0.size % first.part_count == 0:
             self.bodies = first.part_count
-        self.numbers = [Q.near(0.0, q0, 0.0).numbers for Q in sets]
+        self.numbers = [Q.near(0.0, q0, 0.0).constraint_count for Q in sets]
         common = self.problem.within.bodies
         self.shares = share_radii(self.problem.within)
         self.sized, self.length = common.radii is not None, common.largest
@@ -119,7 +119,7 @@ class Run:
         found = []
         if self.slopes.differenced:
             found.append("force" if isinstance(self.problem, Motion) else "velocity")
-        unknown = [repr(Q) for Q in parts(self.problem.within) if Q.near(0.0, self.problem.q0, 0.0).bending is None]
+        unknown = [repr(Q) for Q in parts(self.problem.within) if Q.near(0.0, self.problem.q0, 0.0).curvature is None]
         return (*found, *unknown, *(["theta"] if self.twins else []))
 
     def step(self, before: State, h: float, t: float) -> tuple[Step, State]:
@@ -160,15 +160,15 @@ class Curvature:
     """
 
     def __init__(self, run: Run, contacts: Contacts, rows: Integers, t: float, q: Array):
-        self.run, self.t, self.q, self.reach = run, t, q, contacts.reach
+        self.run, self.t, self.q, self.cutoff = run, t, q, contacts.cutoff
         self.pairs, self.bodies = contacts.pairs[rows], contacts.part_count
-        bends = contacts.bends[rows]
-        unknown = np.isnan(bends)
-        self.known = np.flatnonzero(~unknown & (bends != 0.0))
+        curvatures = contacts.curvatures[rows]
+        unknown = np.isnan(curvatures)
+        self.known = np.flatnonzero(~unknown & (curvatures != 0.0))
         self.unknown = np.flatnonzero(unknown)
         if len(self.known):
             self.i, self.j = self.pairs[self.known].T
-            self.bend = bends[self.known]
+            self.curvature = curvatures[self.known]
             self.normal = contacts.only(rows[self.known]).normals
 
     def _apart(self, v: Array) -> Array:
@@ -181,7 +181,7 @@ class Curvature:
         """(m,) v . H_i u."""
         found = np.zeros(len(self.pairs))
         if len(self.known):
-            found[self.known] = self.bend * (self._apart(v) * self._apart(u)).sum(axis=1)
+            found[self.known] = self.curvature * (self._apart(v) * self._apart(u)).sum(axis=1)
         if len(self.unknown) and v.any():
             found[self.unknown] = self._differenced(v, lambda there: by_pair(there.pairs, there.G @ u, self.missing))
         return found
@@ -190,7 +190,7 @@ class Curvature:
         """(N,) sum y_i H_i v."""
         found = np.zeros(v.size)
         if len(self.known):
-            pull = (y[self.known] * self.bend)[:, None] * self._apart(v)
+            pull = (y[self.known] * self.curvature)[:, None] * self._apart(v)
             each, two = found.reshape(self.bodies, -1), self.j >= 0
             np.subtract.at(each, self.i, pull)
             np.add.at(each, self.j[two], pull[two])
@@ -214,13 +214,13 @@ class Curvature:
         for distance in (1.0, -1.0, 2.0, -2.0):
             for one, memory in zip(run.differences, before, strict=True):
                 one.restore(memory)
-            values.append(value(run.beside.near(self.t, q + distance * step * way, _wider(self.reach, q))))
+            values.append(value(run.beside.near(self.t, q + distance * step * way, _wider(self.cutoff, q))))
         return (8.0 * (values[0] - values[1]) - (values[2] - values[3])) / (12.0 * step)
 
 
-def _wider(reach: Any, q: Array) -> Any:
-    """A reach that has all rows of a step, also a little beside it."""
-    return np.inf if q.ndim < 2 else 1.5 * reach
+def _wider(cutoff: Any, q: Array) -> Any:
+    """A cutoff that has all rows of a step, also a little beside it."""
+    return np.inf if q.ndim < 2 else 1.5 * cutoff
 
 
 class Touching:
@@ -236,7 +236,7 @@ class Touching:
         self.earlier: Contacts | None = None
         """The contacts at the time before the step, if overlaps of a moving set are closed in it."""
         if self.overlap.any():
-            self.earlier = step.run.beside.near(step.before.t, q, _wider(contacts.reach, q))
+            self.earlier = step.run.beside.near(step.before.t, q, _wider(contacts.cutoff, q))
 
     def times(self, dq: Array) -> Array:
         """(m,) the change of the offsets c with the positions before the step."""
@@ -268,12 +268,12 @@ class Touching:
         """c + G u of the same rows in another admissible set, and G^T p."""
         step = self.step
         q = step.place.reshape(step.before.q.shape)
-        reach = _wider(step.contacts.reach, q)
-        there = within.near(step.t_contacts, q, reach)
+        cutoff = _wider(step.contacts.cutoff, q)
+        there = within.near(step.t_contacts, q, cutoff)
         gap = by_pair(there.pairs, there.gap, self.pairs, np.nan)
         found = gap * self.rate
         if self.overlap.any():
-            earlier = within.near(step.before.t, q, reach)
+            earlier = within.near(step.before.t, q, cutoff)
             found = found + self.overlap * (by_pair(earlier.pairs, earlier.gap, self.pairs, np.nan) - gap)
         if step.linearised_before:
             found = found + by_pair(there.pairs, there.G @ step.u, self.pairs, np.nan)
@@ -313,7 +313,7 @@ class Step:
         if self.linearised_before:
             self.u = exact
         self.rows = Touching(self, self.active) if len(self.active) else None
-        self.saddle = Saddle(self.contacts.G.rows(self.active), self.M, self.bending())
+        self.saddle = Saddle(self.contacts.G.rows(self.active), self.M, self.curvature())
 
     def linearise(self, before: State, after: State) -> Rows:
         """Set w, u and place, and return the rows of the projection."""
@@ -339,7 +339,7 @@ class Step:
         """(m,) the change of c + G u with the positions before the step."""
         raise NotImplementedError
 
-    def bending(self) -> Callable[[Array], Array] | None:
+    def curvature(self) -> Callable[[Array], Array] | None:
         """The products with sum p_i H_i, if the constraints are linearised at the projection itself."""
         return None
 
@@ -541,7 +541,7 @@ class CatchingUpStep(Step):
     def change_of_rows(self, rows: Touching, dq: Array) -> Array:
         return np.zeros(len(rows.rate))
 
-    def bending(self) -> Callable[[Array], Array] | None:
+    def curvature(self) -> Callable[[Array], Array] | None:
         rows = self.rows
         return None if rows is None else lambda v: rows.curvature.force(self.p, v)
 

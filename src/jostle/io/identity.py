@@ -418,11 +418,11 @@ def _gaps(Q: ConstraintSet, t: float, q: Array) -> Array:
 
 def _coefficients(problem: Motion, t: float, q: Array, speed: float) -> list[Any]:
     """The restitution coefficients of the contacts near a configuration, at several speeds."""
-    reach = nearby = neighbour_distance(q)
-    contacts = problem.within.linearise(t, q, reach)
-    while len(contacts.gap) == 0 and reach < np.inf:
-        reach = WIDER * reach if WIDER * reach < FURTHEST * nearby else np.inf
-        contacts = problem.within.linearise(t, q, reach)
+    cutoff = nearby = neighbour_distance(q)
+    contacts = problem.within.linearise(t, q, cutoff)
+    while len(contacts.gap) == 0 and cutoff < np.inf:
+        cutoff = WIDER * cutoff if WIDER * cutoff < FURTHEST * nearby else np.inf
+        contacts = problem.within.linearise(t, q, cutoff)
     contacts = contacts.only(np.arange(min(len(contacts.gap), MAX_LAW_CONTACTS)))
     every = np.ones(len(contacts.gap))
     return [np.broadcast_to(problem.law.coefficients(contacts, part * speed * every), every.shape) for part in SPEEDS]

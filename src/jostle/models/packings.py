@@ -169,9 +169,9 @@ def _nearest(Q: ConstraintSet, x: Array, target: Array, M: Metric, length: float
     """The limit of x_{k+1} = P_{Q~(y_k)}(target) from an admissible x."""
     # The extrapolation y_k = x_k + k / (k + 3) (x_k - x_{k-1}) is faster, and its iterates stay in Q as well. With
     # y_k = x_k the distance always falls; the iteration returns to it whenever the extrapolation increased it.
-    y, k, distance, reach = x, 0, M.norm((x - target).ravel()), length
+    y, k, distance, cutoff = x, 0, M.norm((x - target).ravel()), length
     for _ in range(MAX_SWEEPS):
-        z, reach = _swept(Q, y, target, M, reach, y is x)
+        z, cutoff = _swept(Q, y, target, M, cutoff, y is x)
         further = np.inf if z is None else M.norm((z - target).ravel())
         if z is None or (y is not x and further > distance):
             y, k = x, 0
@@ -189,12 +189,12 @@ def _nearest(Q: ConstraintSet, x: Array, target: Array, M: Metric, length: float
 
 
 def _swept(
-    Q: ConstraintSet, y: Array, target: Array, M: Metric, reach: float, admissible: bool
+    Q: ConstraintSet, y: Array, target: Array, M: Metric, cutoff: float, admissible: bool
 ) -> tuple[Array | None, float]:
     """P_{Q~(y)}(target), or None if there is none for this y, and the contact search radius of the next sweep."""
     # The step is shortened if pairs beyond the search radius could meet on its way; all of the segment lies in Q~(y).
     solver = Automatic(tol=GAP_MARGIN / 4.0)
-    contacts = Q.linearise(0.0, y, reach)
+    contacts = Q.linearise(0.0, y, cutoff)
     K = Polyhedron(
         contacts.G, contacts.gap - GAP_MARGIN * contacts.length,
         length=contacts.length, describe=contacts.describe, noise=contacts.noise,
@@ -204,12 +204,12 @@ def _swept(
     except (EmptySet, NotConverged):
         if admissible:
             raise
-        return None, reach
+        return None, cutoff
     furthest = largest(P.point)
-    if 2.0 * furthest <= contacts.reach:
+    if 2.0 * furthest <= contacts.cutoff:
         return y + P.point, max(4.0 * furthest, MIN_SEARCH_RADIUS * (_radius(Q) or 0.0))
-    longer = max(reach, min(4.0 * reach, 4.0 * furthest))
-    return (y + contacts.reach / (2.0 * furthest) * P.point if admissible else None), longer
+    longer = max(cutoff, min(4.0 * cutoff, 4.0 * furthest))
+    return (y + contacts.cutoff / (2.0 * furthest) * P.point if admissible else None), longer
 
 
 def descend(Q: ConstraintSet, x: Array, unit: float, room: float = 0.0) -> Array:
@@ -387,7 +387,7 @@ def _jammed(space: Cell, q: Array, radii: Array, tol: float) -> Packing:
         contacts, P = _grown(space, q, radii, min(MAX_TOLERANCE, RELATIVE_TOLERANCE * s))
         u, s = P.point[:-1].reshape(q.shape), float(P.point[-1])
         closer = 2.0 * (largest(u) + s * float(radii.max()))
-        part = min(1.0, float(contacts.reach) / closer)
+        part = min(1.0, float(contacts.cutoff) / closer)
         q = q + part * u
         radii = radii * (1.0 + _spare(space, q, radii, part * s))
         if part == 1.0 and s <= tol:

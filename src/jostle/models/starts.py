@@ -183,8 +183,8 @@ class Placed:
     def _free(self, ball: Integers, places: Array) -> Booleans:
         free, size = np.ones(len(ball), dtype=bool), self.radii[ball]
         for there, tree in self.trees.values():
-            reach = STRICT_FACTOR * float(size.max() + self.radii[there].max())
-            near = self._tree(places).sparse_distance_matrix(tree, reach, output_type="ndarray")
+            cutoff = STRICT_FACTOR * float(size.max() + self.radii[there].max())
+            near = self._tree(places).sparse_distance_matrix(tree, cutoff, output_type="ndarray")
             i, j = near["i"], there[near["j"]]
             free[i[self._distance(places[i], self.q[j]) < STRICT_FACTOR * (size[i] + self.radii[j])]] = False
         return free

@@ -268,7 +268,7 @@ class Scheme(NamedArguments):
             check_returned(type(self).__name__, state, after)
         assert after.contacts is not None
         if isinstance(state.contacts, Contacts):  # those of a checkpoint are pairs and normals alone
-            check_unchanged(problem.within, after.contacts.numbers, state.contacts.numbers, state.t)
+            check_unchanged(problem.within, after.contacts.constraint_count, state.contacts.constraint_count, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
         told = (

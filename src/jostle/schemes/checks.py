@@ -91,9 +91,9 @@ def check_declaration(sets: Parts, times: Times, q: Array, present: Booleans | N
 
 def _check_declaration(Q: ConstraintSet, times: Times, q: Array, present: Booleans | None) -> None:
     """Refuse one set whose gaps differ between two times."""
-    reach = neighbour_distance(q if present is None else q[present])
-    before, contacts = (to_host(Q.linearise(t, q, reach)) for t in times)
-    then = by_pair(before.pairs, before.gap, contacts.pairs, reach)  # a pair that is left out is beyond the reach
+    cutoff = neighbour_distance(q if present is None else q[present])
+    before, contacts = (to_host(Q.linearise(t, q, cutoff)) for t in times)
+    then = by_pair(before.pairs, before.gap, contacts.pairs, cutoff)  # a pair that is left out is beyond the cutoff
     row = moved_row(contacts.gap, then)
     if row is None:
         return
@@ -240,8 +240,8 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
         here, way = Q.near(after.t, after.centres, 0.0), after.centres - before.centres
         if lowest(here.gap, 0.0) >= 0.0:
             continue
-        reach = np.inf if way.ndim == 1 else NEARBY * float(np.abs(way).max())
-        start = Q.near(after.t, before.centres, reach)
+        cutoff = np.inf if way.ndim == 1 else NEARBY * float(np.abs(way).max())
+        start = Q.near(after.t, before.centres, cutoff)
         linear = by_pair(start.pairs, start.gap + (start.G @ way.ravel()), here.pairs, -np.inf)
         below = to_host(here.gap - linear + (1.0 + tol / CLOSED) * here.tolerance(np.abs(way)))
         gap, name = to_host(here.gap), type(Q).__name__
@@ -265,7 +265,7 @@ def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None
             f"{' and '.join(apart)} keep the same bodies apart, so that each pair would have several contacts: leave "
             f"one out (Line and Clumps have no period)"
         )
-    check_owned(repr(within), contacts.pairs, contacts.numbers)
+    check_owned(repr(within), contacts.pairs, contacts.constraint_count)
     if state.centres.ndim == 2:
         check_bodies(repr(within), contacts.pairs, len(state.centres), within.bodies)
     if contacts.equal is not None and not within.equalities:

@@ -37,7 +37,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
-from jostle.contacts import CLOSED, Contacts, Reach, by_pair
+from jostle.contacts import CLOSED, Contacts, Cutoff, by_pair
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -45,8 +45,8 @@ from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.capabilities import EQUALITIES, TURNING, needs_of, refusal
+from jostle.schemes.cutoff import CUTOFF_FACTOR, relative_to_closing, with_checked_cutoff
 from jostle.schemes.maury import Maury
-from jostle.schemes.reach import REACH_FACTOR, relative_to_closing, with_checked_reach
 from jostle.schemes.state import Impulses, State
 from jostle.sets.base import ConstraintSet
 
@@ -163,12 +163,12 @@ class Gluey(Maury):
         t, q, u, within = state.t, state.q, state.u, problem.within
         predicted, M = self.predict(problem, t, q, u, h)
 
-        def attempt(reach: Reach) -> tuple[Contacts, Array, tuple[_Known, Projection, Booleans]]:
-            known = _known(within, state, h, reach, M)
+        def attempt(cutoff: Cutoff) -> tuple[Contacts, Array, tuple[_Known, Projection, Booleans]]:
+            known = _known(within, state, h, cutoff, M)
             P, held = self._project(known, self._closest(known, within.flat), predicted)
             return known.contacts, P.point, (known, P, held)
 
-        contacts, (known, P, held) = with_checked_reach(within, t + h, q, h, predicted, u, attempt)
+        contacts, (known, P, held) = with_checked_cutoff(within, t + h, q, h, predicted, u, attempt)
         memory = _remembered(contacts.pairs, self._paid(known, P, held))
         return State(t + h, *state.pose.moved(P.point, h), P, contacts, Impulses(P.multipliers), memory)
 
@@ -256,24 +256,24 @@ class _Known(NamedTuple):
         return self.contacts.tolerance() / self.h
 
 
-def _known(within: ConstraintSet, state: State, h: float, reach: Reach, M: Metric) -> _Known:
-    """The contacts within reach, or further if a glued pair is, and their glue."""
-    # In a step a glued gap grows by less than the bodies move; but the set may move too, and at rest reach is 0.
+def _known(within: ConstraintSet, state: State, h: float, cutoff: Cutoff, M: Metric) -> _Known:
+    """The contacts within the cutoff, or further if a glued pair is, and their glue."""
+    # In a step a glued gap grows by less than the bodies move; but the set may move too, and at rest the cutoff is 0.
     glued = glue(state)
     if state.presence is not None:
         there = state.presence.both_here(glued.pairs)
         glued = Glue(glued.pairs[there], glued.gamma[there])
     while True:
-        contacts = within.near(state.t + h, state.q, reach)
+        contacts = within.near(state.t + h, state.q, cutoff)
         gamma = by_pair(glued.pairs, glued.gamma, contacts.pairs)
-        everything, limited = np.all(contacts.reach == np.inf), np.any(contacts.reach < reach)
+        everything, limited = np.all(contacts.cutoff == np.inf), np.any(contacts.cutoff < cutoff)
         if everything or limited or np.count_nonzero(gamma) >= len(glued.gamma):
             break
-        longer = REACH_FACTOR * np.maximum(reach, EPS * float(np.abs(state.q).max(initial=0.0)))
-        reach = longer if np.all(longer > 0.0) else np.inf
+        longer = CUTOFF_FACTOR * np.maximum(cutoff, EPS * float(np.abs(state.q).max(initial=0.0)))
+        cutoff = longer if np.all(longer > 0.0) else np.inf
     K = still = contacts.velocities(h)
     if within.moving is not False and gamma.any():
-        then = within.near(state.t, state.q, contacts.reach)
+        then = within.near(state.t, state.q, contacts.cutoff)
         gap = by_pair(then.pairs, then.gap, contacts.pairs, np.nan)
         still = replace(contacts, gap=np.where(np.isnan(gap), contacts.gap, gap)).velocities(h)
     return _Known(contacts, K, still, gamma, M, state.impulses_of(contacts), h)

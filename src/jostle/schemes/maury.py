@@ -26,8 +26,8 @@ from jostle.errors import InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.base import Scheme
 from jostle.schemes.capabilities import EQUALITIES, EXCHANGE, MOVING, SECOND, STIFF, TURNING
+from jostle.schemes.cutoff import overlap_left, project_velocity, velocities_of_step
 from jostle.schemes.friction import has_friction
-from jostle.schemes.reach import overlap_left, project_velocity, velocities_of_step
 from jostle.schemes.state import State
 from jostle.schemes.stiffness import effective_metric, stiffness_times
 

@@ -43,7 +43,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, squares
-from jostle.contacts import Contacts, Reach, by_pair
+from jostle.contacts import Contacts, Cutoff, by_pair
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -64,8 +64,8 @@ from jostle.schemes.capabilities import (
     TURNING,
     VARIED_RESTITUTION,
 )
+from jostle.schemes.cutoff import CLOSING_FACTOR, RETURN, first_cutoff
 from jostle.schemes.friction import has_friction, project_on_contacts
-from jostle.schemes.reach import CLOSING_FACTOR, RETURN, first_reach
 from jostle.schemes.state import Impulses, State
 from jostle.schemes.stiffness import effective_metric
 from jostle.sets.base import ConstraintSet, part_of
@@ -137,7 +137,7 @@ class MoreauJean(Scheme):
         predicted, W = middle.with_spins(*self.predict(problem, t, q, u, h), w)
         way = h / 2.0 * u if pose.centres is q else middle.centres - pose.centres
         before, free = state.velocities, middle.velocities(predicted)
-        contacts = _at_midpoint(problem.within, t + h / 2.0, pose, middle, way, first_reach(h, free, before))
+        contacts = _at_midpoint(problem.within, t + h / 2.0, pose, middle, way, first_cutoff(h, free, before))
         kept = self.solver.tol * contacts.length
         if has_friction(problem):
             kept = np.maximum(kept, h * contacts.G.magnitude(np.abs(free - before).ravel()))
@@ -265,11 +265,11 @@ def _of_all(p: Impulses, rows: Integers, m: int) -> Impulses:
     return Impulses(*(values if values is None else spread(values) for values in p))  # type: ignore[arg-type]
 
 
-def _at_midpoint(within: ConstraintSet, t: float, pose: Pose, middle: Pose, way: Array, reach: Reach) -> Contacts:
+def _at_midpoint(within: ConstraintSet, t: float, pose: Pose, middle: Pose, way: Array, cutoff: Cutoff) -> Contacts:
     """The contacts at the middle; rows that were jumped over have the gradient of the start, and g + G way as gap."""
     # Such a row opens at q + way so fast that it would have been violated at q, and it closes at q. Where bodies move
     # by less than half of the length of a row, none is jumped over.
-    there = within.contacts(t, middle, reach)
+    there = within.contacts(t, middle, cutoff)
     if within.flat or len(there.gap) == 0:
         return there
     opening = there.G @ way.ravel()
@@ -282,7 +282,7 @@ def _at_midpoint(within: ConstraintSet, t: float, pose: Pose, middle: Pose, way:
     suspect &= 2.0 * furthest >= there.length
     if not suspect.any():
         return there
-    here = within.contacts(t, pose, reach)
+    here = within.contacts(t, pose, cutoff)
     closing = here.G @ way.ravel()
     jumped = here.only(np.flatnonzero((closing < 0.0) & (here.gap + closing <= 0.0)))
     seen = by_pair(there.pairs[suspect], np.ones(np.count_nonzero(suspect)), jumped.pairs) > 0.0
@@ -314,7 +314,7 @@ def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
         pairs=np.concatenate([kept.pairs, jumped.pairs]),
         length=np.append(kept.length, jumped.length),
         describe=describe,
-        bending=None,
+        curvature=None,
         equal=None if kept.equal is None else np.append(kept.equal, np.zeros(len(change), dtype=bool)),
         gap_at=None if kept.gap_at is None and jumped.gap_at is None else gap_at,
     )

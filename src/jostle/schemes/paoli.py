@@ -31,7 +31,7 @@ import numpy as np
 
 from jostle._tools.arguments import Finite
 from jostle._tools.arrays import Array, Booleans, Integers, finite
-from jostle.contacts import Contacts, Reach, by_pair
+from jostle.contacts import Contacts, Cutoff, by_pair
 from jostle.convex.metric import Metric
 from jostle.errors import CloseImpacts, NoContraction, SchemeRefuses, warn
 from jostle.laws import aimed, reflected
@@ -199,10 +199,10 @@ def _slow(contacts: Contacts, h: float, F: Array, u: Array) -> Array:
 def _gaps(problem: Motion, t: float, q: Array, closed: Contacts) -> Array:
     """The gaps at q of contacts that are closed now: at q they were open by no more than the bodies moved since."""
     # An impact in between may have made the bodies faster than they were at q: their velocities there say nothing.
-    reach: Reach = np.inf
+    cutoff: Cutoff = np.inf
     if q.ndim == 2 and closed.at is not None:
-        reach = np.linalg.norm(closed.at - q, axis=1) + closed.tolerance().max(initial=0.0)
-    there = problem.within.near(t, q, reach)
+        cutoff = np.linalg.norm(closed.at - q, axis=1) + closed.tolerance().max(initial=0.0)
+    there = problem.within.near(t, q, cutoff)
     return by_pair(there.pairs, there.gap, closed.pairs, np.nan)
 
 

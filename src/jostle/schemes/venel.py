@@ -16,7 +16,7 @@ from typing import ClassVar
 from jostle.problems import Sweeping
 from jostle.schemes.base import Scheme
 from jostle.schemes.capabilities import EQUALITIES, EXCHANGE, FIRST, METRIC, MOVING
-from jostle.schemes.reach import project_velocity
+from jostle.schemes.cutoff import project_velocity
 from jostle.schemes.state import State
 
 

@@ -32,7 +32,7 @@ from jostle._tools.arrays import (
     squares,
 )
 from jostle.bodies import Bodies, body_radii
-from jostle.contacts import Contacts, Reach, of_bodies
+from jostle.contacts import Contacts, Cutoff, of_bodies
 from jostle.convex.linear_map import Dense, LinearMap, NormalRows
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
@@ -81,23 +81,23 @@ class Balls(BodySet):
         """Radii of the balls."""
         return self.bodies.radii
 
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        # The pairs of balls within reach, with their gaps and normals.
+    def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
+        # The pairs of balls within the cutoff, with their gaps and normals.
         x, radii, smallest = self._bodies(t, q)
-        own = of_bodies(reach)
-        (pairs, normal, gap), each = self._near(x, radii, contiguous(reach) if own else _each(reach, x))
+        own = of_bodies(cutoff)
+        (pairs, normal, gap), each = self._near(x, radii, contiguous(cutoff) if own else _each(cutoff, x))
         i, j = pairs
         self._check_centres(x, smallest, pairs, normal, gap)
         return Contacts(
             gap,
             None,
             pairs.T,
-            numbers=0,
+            constraint_count=0,
             length=smallest,
-            reach=each if own else min(reach, 2.0 * lowest(each, np.inf)),
+            cutoff=each if own else min(cutoff, 2.0 * lowest(each, np.inf)),
             describe=lambda row: self.bodies.names(int(i[row]), int(j[row])),
             at=floats(q, name="q"),
-            bending=partial(by_rows, _bend, (gap, i, j), radii),
+            curvature=partial(by_rows, _curvature, (gap, i, j), radii),
             part_count=len(x),
             gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,
             normal=normal,
@@ -137,8 +137,8 @@ class Balls(BodySet):
         x, radii, way = x[there], radii[there], way[there]
         moved = np.sqrt(squares(way))
         period = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
-        reach = moved if self._open else np.minimum(moved, furthest(radii, self.period) / 2.0)
-        (i, j), normal, gap = near_pairs(x, radii, reach, period, None)[0]
+        cutoff = moved if self._open else np.minimum(moved, furthest(radii, self.period) / 2.0)
+        (i, j), normal, gap = near_pairs(x, radii, cutoff, period, None)[0]
         apart, relative = gap + radii[i] + radii[j], way[j] - way[i]
         along, squared = apart * (normal * relative).sum(axis=1), squares(relative)
         behind = apart**2 + along < 0.0
@@ -158,8 +158,8 @@ class Balls(BodySet):
         """Whether the rows are those of another class: of clumps, or of a user."""
         return type(self).linearise is not Balls.linearise
 
-    def _near(self, x: Array, radii: Array, reach: Any) -> tuple[tuple[Integers, Array, Array], Array]:
-        """(pairs (2, m), normal, gap) within reach, by the list that serves arrays of this kind; and the reach."""
+    def _near(self, x: Array, radii: Array, cutoff: Any) -> tuple[tuple[Integers, Array, Array], Array]:
+        """(pairs (2, m), normal, gap) within the cutoff, by the list that serves such arrays; and the cutoff."""
         period = self._kept.get((x.shape[1], type(x)))
         if period is None:
             if self.period.ndim and len(self.period) != x.shape[1]:
@@ -167,9 +167,9 @@ class Balls(BodySet):
             period = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
             self._kept[x.shape[1], type(x)] = period
         if not self._open:
-            reach = np.minimum(reach, furthest(radii, self.period) / 2.0)
-        found, self._kept[type(x)] = near_pairs(x, radii, reach, period, self._kept.get(type(x)))
-        return found, reach
+            cutoff = np.minimum(cutoff, furthest(radii, self.period) / 2.0)
+        found, self._kept[type(x)] = near_pairs(x, radii, cutoff, period, self._kept.get(type(x)))
+        return found, cutoff
 
     def _gaps_at(
         self, now: tuple[Array, Array, Array], pairs: tuple[Integers, Integers], t: float, rows: Integers
@@ -184,12 +184,12 @@ class Balls(BodySet):
         x, radii, _ = self._bodies(t, floats(q, name="q"))
         if len(x) <= MAX_ALL_PAIRS:
             return super().gap(t, x)
-        reach, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, self.period)
+        cutoff, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, self.period)
         while True:
-            (_, _, gap), _ = self._near(x, radii, _each(min(reach, most), x))
-            if len(gap) or reach >= most:
+            (_, _, gap), _ = self._near(x, radii, _each(min(cutoff, most), x))
+            if len(gap) or cutoff >= most:
                 return lowest(gap, np.inf)
-            reach = 4.0 * reach if np.isfinite(reach) else most
+            cutoff = 4.0 * cutoff if np.isfinite(cutoff) else most
 
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
         """(n, d) positions, (n,) radii, and the smallest of these."""
@@ -233,15 +233,15 @@ class Balls(BodySet):
         return n, size // n
 
 
-def _bend(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:
+def _curvature(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:
     """1 / distance, which round-off may make zero."""
-    bend: Array = 1.0 / np.maximum(gap + radii[i] + radii[j], TINY)
-    return bend
+    curvature: Array = 1.0 / np.maximum(gap + radii[i] + radii[j], TINY)
+    return curvature
 
 
-def _each(reach: Any, x: Array) -> Array:
-    """(n,) the reach of each ball: half of what a pair has."""
-    return place_of(x).full(len(x), reach / 2.0)
+def _each(cutoff: Any, x: Array) -> Array:
+    """(n,) the cutoff of each ball: half of what a pair has."""
+    return place_of(x).full(len(x), cutoff / 2.0)
 
 
 @check_arguments
@@ -296,7 +296,7 @@ class Line(ConstraintSet):
         """Radii of the balls."""
         return self.bodies.radii
 
-    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, cutoff: float = np.inf) -> Contacts:
         # The gaps between neighbours, and those of the two walls.
         x, n = q.ravel(), len(self._rows) - 1
         if len(x) != n:
@@ -310,11 +310,11 @@ class Line(ConstraintSet):
             (ends[1] - ends[0])[self._rows],
             self._G,
             self._pairs,
-            numbers=2,
+            constraint_count=2,
             length=length,
             describe=self._describe,
             at=q,
-            bending=partial(np.zeros, len(self._pairs)),
+            curvature=partial(np.zeros, len(self._pairs)),
             part_count=n,
             gap_at=(lambda time, rows: self.linearise(time, q).gap[rows]) if self.moving else None,
             known=True,
@@ -339,14 +339,14 @@ class Line(ConstraintSet):
         return f"{self.bodies.name(i)} and the {'lower' if j == -1 else 'upper'} wall"
 
 
-# Neighbouring balls: the pairs (i, j, normal, gap) within reach, from a list that lasts for several steps.
+# Neighbouring balls: the pairs (i, j, normal, gap) within the cutoff, from a list that lasts for several steps.
 #
-# Each ball has a reach, the way it may go in a step: a pair is within reach if gap <= reach_i + reach_j. The list holds
-# the pairs whose rooms met when it was made, a room being a ball around the same centre, larger than the radius and the
-# reach. It serves as long as each ball, with its reach, stays within its room, where only that counts which it did not
-# go together with all the others:
+# Each ball has a cutoff, the way it may go in a step: a pair is within the cutoff if gap <= cutoff_i + cutoff_j. The
+# list holds the pairs whose rooms met when it was made, a room being a ball around the same centre, larger than the
+# radius and the cutoff. It serves as long as each ball, with its cutoff, stays within its room, where only that counts
+# which it did not go together with all the others:
 #
-#     r + reach + |dq - mean dq| <= room.
+#     r + cutoff + |dq - mean dq| <= room.
 #
 # So one fast ball makes no long list for the others.
 #
@@ -357,8 +357,8 @@ MAX_ALL_PAIRS = 64
 """With at most this many balls all pairs are examined, without a list of neighbours."""
 SKIN = 0.15
 """Margin of the neighbour list, as a fraction of the mean radius."""
-REACH_MARGIN = 2.0
-"""Margin of the neighbour list, in multiples of the reach: the list then lasts for several steps."""
+CUTOFF_MARGIN = 2.0
+"""Margin of the neighbour list, in multiples of the cutoff: the list then lasts for several steps."""
 PARALLEL_BALLS = 20_000
 """From this many balls on, the list is made by all threads."""
 
@@ -371,37 +371,37 @@ class PairList(NamedTuple):
     q: Array
     room: Array
 
-    def serves(self, q: Array, radii: Array, reach: Array) -> bool:
-        """Whether all pairs within reach at q are in the list."""
+    def serves(self, q: Array, radii: Array, cutoff: Array) -> bool:
+        """Whether all pairs within the cutoff at q are in the list."""
         if q.shape != self.q.shape:
             return False
-        return kernels.stayed(q, self.q, radii, contiguous(reach), self.room, chunks_of(len(q)))
+        return kernels.stayed(q, self.q, radii, contiguous(cutoff), self.room, chunks_of(len(q)))
 
 
-def pair_list(q: Array, radii: Array, reach: Array, period: Array) -> PairList:
+def pair_list(q: Array, radii: Array, cutoff: Array, period: Array) -> PairList:
     """A new list, with some room to move."""
     most = furthest(radii, period) / 2.0
-    room = radii + np.minimum(REACH_MARGIN * reach + SKIN * float(radii.mean()), most)
+    room = radii + np.minimum(CUTOFF_MARGIN * cutoff + SKIN * float(radii.mean()), most)
     chunks = threads() if len(q) >= PARALLEL_BALLS else 1
     i, j = kernels.pair_list(q, room, period, chunks)
     return PairList(i, j, q.copy(), room)
 
 
 def near_pairs(
-    q: Array, radii: Array, reach: Array, period: Array, known: PairList | None
+    q: Array, radii: Array, cutoff: Array, period: Array, known: PairList | None
 ) -> tuple[tuple[Integers, Array, Array], PairList | None]:
-    """(pairs (2, m), normal, gap) with gap <= reach_i + reach_j, i < j, in order; and the list, for next time."""
+    """(pairs (2, m), normal, gap) with gap <= cutoff_i + cutoff_j, i < j, in order; and the list, for next time."""
     if not (isinstance(q, np.ndarray) and q.flags.c_contiguous and q.dtype == float and radii.flags.c_contiguous):
         q, radii = contiguous(q), contiguous(radii)
     n, d = q.shape
-    if known is None or not known.serves(q, radii, reach):  # a list serves only where all numbers are finite
-        if n <= MAX_ALL_PAIRS or d > 3 or not all_finite(reach):
-            return kernels.all_pairs(q, radii, reach, period), None
+    if known is None or not known.serves(q, radii, cutoff):  # a list serves only where all numbers are finite
+        if n <= MAX_ALL_PAIRS or d > 3 or not all_finite(cutoff):
+            return kernels.all_pairs(q, radii, cutoff, period), None
         if not all_finite(q):
             ball = int(np.argmin(np.isfinite(q).all(axis=1)))
             raise NotFinite(f"the position of ball {ball} is {q[ball].tolist()}")
-        known = pair_list(q, radii, reach, period)
-    return kernels.near(known.i, known.j, q, radii, reach, period, chunks_of(len(known.i))), known
+        known = pair_list(q, radii, cutoff, period)
+    return kernels.near(known.i, known.j, q, radii, cutoff, period, chunks_of(len(known.i))), known
 
 
 def furthest(radii: Array, period: Array) -> float:

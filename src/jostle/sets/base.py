@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import POINTS, Bodies
-from jostle.contacts import Contacts, Reach, by_pair, check_owned, check_unchanged, of_bodies
+from jostle.contacts import Contacts, Cutoff, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.convex.linear_map import Dense, stacked
 from jostle.errors import InvalidValue
 from jostle.pose import Pose
@@ -41,32 +41,32 @@ def joined(parts: Sequence[Contacts], q: Array, names: Callable[[int, int], str]
     for part in parts:
         total += len(part.gap)
     both, gap, normal, lengths = _written(parts, total, place_of(q))
-    numbers, reach, count, known, equal, moving = 0, first.reach, 0, True, False, False
-    bendings, words, end = [], [], 0
+    numbers, cutoff, count, known, equal, moving = 0, first.cutoff, 0, True, False, False
+    curvature_parts, words, end = [], [], 0
     for part in parts:
         start, end = end, end + len(part.gap)
         known, equal = known and part.known, equal or part.equal is not None
-        reach = reach if part.reach is reach else _least(reach, part.reach)
+        cutoff = cutoff if part.cutoff is cutoff else _least(cutoff, part.cutoff)
         count, moving = max(count, part.part_count), moving or part.gap_at is not None
         if numbers and end > start:
             i, j = both[0, start:end], both[1, start:end]
             j[i < 0] += numbers
             j[(i >= 0) & (j < 0)] -= numbers
         # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
-        words.append((start, end, part.describe if part.numbers or part.normal is None else None))
-        numbers += part.numbers
-        bendings.append(part.bending or partial(place_of(q).full, len(part.gap), np.nan))
+        words.append((start, end, part.describe if part.constraint_count or part.normal is None else None))
+        numbers += part.constraint_count
+        curvature_parts.append(part.curvature or partial(place_of(q).full, len(part.gap), np.nan))
     G = None if normal is not None else stacked(*([one.G for one in parts if len(one.gap)] or [first.G]), pairs=both)
     return Contacts(
         gap,
         G,
         both.T,
-        numbers=numbers,
+        constraint_count=numbers,
         length=lengths,
-        reach=reach,
+        cutoff=cutoff,
         describe=partial(_describe, both, words, names),
         at=q,
-        bending=partial(_bend, bendings),
+        curvature=partial(_curvature, curvature_parts),
         part_count=count,
         equal=_kinds_of(parts) if equal else None,
         gap_at=_gap_at(gap, parts) if moving else None,
@@ -103,9 +103,9 @@ def _describe(
     return names(int(pairs[0, row]), int(pairs[1, row])) if say is None else say(row - start)
 
 
-def _bend(bendings: list[Any]) -> Any:
-    """`Contacts.bend` of the parts, one after the other."""
-    return np.concatenate([bending() for bending in bendings])
+def _curvature(curvature_parts: list[Any]) -> Any:
+    """`Contacts.curvatures` of the parts, one after the other."""
+    return np.concatenate([curvature() for curvature in curvature_parts])
 
 
 def _kinds_of(parts: Sequence[Contacts]) -> Booleans:
@@ -113,8 +113,8 @@ def _kinds_of(parts: Sequence[Contacts]) -> Booleans:
     return np.concatenate([np.zeros(len(one.gap), dtype=bool) if one.equal is None else one.equal for one in parts])
 
 
-def _least(one: Reach, other: Reach) -> Reach:
-    """The smaller one of two reaches; a pair has one number, or the sum of those of its bodies."""
+def _least(one: Cutoff, other: Cutoff) -> Cutoff:
+    """The smaller one of two cutoffs; a pair has one number, or the sum of those of its bodies."""
     if of_bodies(one) and of_bodies(other):
         return np.minimum(one, other)
     if not of_bodies(one) and not of_bodies(other):
@@ -163,7 +163,7 @@ class ConstraintSet:
     bodies : Bodies
         How large the bodies are, if the set says so; points by default.
     by_body : bool
-        True if `linearise` takes a reach for each body; otherwise it gets twice the largest for all.
+        True if `linearise` takes a cutoff for each body; otherwise it gets twice the largest for all.
     on_devices : bool
         True if `linearise` takes arrays of CuPy as well, and each row is a contact of bodies; otherwise runs on a GPU
         are refused.
@@ -188,7 +188,7 @@ class ConstraintSet:
     on_devices: bool = False
     crossing: Callable[[Step], Crossing | None] | None = None
 
-    def linearise(self, t: float, q: Array, reach: Any = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, cutoff: Any = np.inf) -> Contacts:
         """Gaps and gradients of the set at a configuration.
 
         Parameters
@@ -197,7 +197,7 @@ class ConstraintSet:
             Time.
         q : array
             Configuration: shape (d,) for one body, (n, d) for n bodies, or that of the problem.
-        reach : float or array, shape (n,), default inf
+        cutoff : float or array, shape (n,), default inf
             Pairs whose gap is larger may be left out: one number for all pairs, or one for each body, of which a pair
             has the sum.
 
@@ -238,14 +238,14 @@ class ConstraintSet:
         """
         return self
 
-    def near(self, t: float, q: Array, reach: Reach) -> Contacts:
-        """The contacts within reach, ready for a moving set, with the configuration that they belong to.
+    def near(self, t: float, q: Array, cutoff: Cutoff) -> Contacts:
+        """The contacts within the cutoff, ready for a moving set, with the configuration that they belong to.
 
         Parameters
         ----------
         t, q : float, array
             Time and configuration.
-        reach : float or array, shape (n,)
+        cutoff : float or array, shape (n,)
             Pairs whose gap is larger may be left out; see `linearise`. A set without `by_body` gets one number for all
             pairs.
 
@@ -254,23 +254,23 @@ class ConstraintSet:
         Contacts
             The contacts, with `Contacts.gap_at` if the set may move.
         """
-        if not self.by_body and of_bodies(reach):
-            reach = 2.0 * highest(reach, 0.0)
-        contacts = self.linearise(t, q, reach)
+        if not self.by_body and of_bodies(cutoff):
+            cutoff = 2.0 * highest(cutoff, 0.0)
+        contacts = self.linearise(t, q, cutoff)
         if contacts.at is None:  # without it, the round-off of a gap would be an overlap, or a contact would be open
             contacts = replace(contacts, at=q)
         if contacts.known and not is_of_jostle(self):  # a class that inherits what `known` says
             contacts = replace(contacts, known=False)
         return contacts if self.moving is False else in_motion(self, contacts, q)
 
-    def contacts(self, t: float, pose: Pose, reach: Reach) -> Contacts:
+    def contacts(self, t: float, pose: Pose, cutoff: Cutoff) -> Contacts:
         """The contacts of bodies in a pose, as `near` has them at the positions of their parts.
 
         Parameters
         ----------
         t, pose : float, Pose
             Time and pose.
-        reach : float or array, shape (n,)
+        cutoff : float or array, shape (n,)
             Pairs whose gap is larger may be left out; see `linearise`.
 
         Returns
@@ -278,7 +278,7 @@ class ConstraintSet:
         Contacts
             The contacts; those of bodies that turn know their pose.
         """
-        contacts = self.near(t, pose.centres, reach)
+        contacts = self.near(t, pose.centres, cutoff)
         if pose.orientation is None:
             return contacts
         return replace(contacts, pose=pose, part_count=pose.centres.size // pose.q.shape[-1])
@@ -352,11 +352,13 @@ class Free(ConstraintSet):
         # The deepest overlap, which is 0.
         return 0.0
 
-    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, cutoff: float = np.inf) -> Contacts:
         # No contacts.
         nothing = place_of(q).zeros(0)
         pairs = place_of(q).zeros((0, 2), dtype=np.int64)
-        return Contacts(nothing, Dense(place_of(q).zeros((0, q.size))), pairs, numbers=0, bending=lambda: nothing)
+        return Contacts(
+            nothing, Dense(place_of(q).zeros((0, q.size))), pairs, constraint_count=0, curvature=lambda: nothing
+        )
 
 
 class Intersection(ConstraintSet):
@@ -405,11 +407,11 @@ class Intersection(ConstraintSet):
             return super().overlap(t, q)
         return max([Q.overlap(t, q) for Q in self.sets], default=0.0)
 
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
         found: list[Contacts] = []
         for k, Q in enumerate(self.sets):
             own = self._of_bodies[k]
-            found.append(Q.linearise(t, q, reach) if own else self._checked(k, Q.near(t, q, reach), t, q.shape))
+            found.append(Q.linearise(t, q, cutoff) if own else self._checked(k, Q.near(t, q, cutoff), t, q.shape))
         contacts = joined(found, q, self.bodies.names)
         if self.presence is None:
             return contacts
@@ -429,10 +431,10 @@ class Intersection(ConstraintSet):
         No two constraints may share a number: a part uses no numbers that it does not own, or owns only now.
         """
         if not found.known:
-            check_owned(repr(self.sets[k]), found.pairs, found.numbers)
-        before = self._numbers.setdefault((k, *shape), found.numbers)  # it serves problems of several sizes
-        if found.numbers != before:
-            check_unchanged(self.sets[k], found.numbers, before, t)
+            check_owned(repr(self.sets[k]), found.pairs, found.constraint_count)
+        before = self._numbers.setdefault((k, *shape), found.constraint_count)  # it serves problems of several sizes
+        if found.constraint_count != before:
+            check_unchanged(self.sets[k], found.constraint_count, before, t)
         return found
 
 
@@ -500,12 +502,12 @@ def gap_of_present(within: ConstraintSet, t: float, q: Array) -> float:
     if not here.any():
         return np.inf
     spread = float(np.ptp(q[here], axis=0).max())
-    reach, placed = (spread or within.bodies.largest or 1.0) / here.sum(), presence.placed(q)
+    cutoff, placed = (spread or within.bodies.largest or 1.0) / here.sum(), presence.placed(q)
     for _ in range(MAX_SEARCHES):
-        contacts = of_present(within, presence).linearise(t, placed, reach)
+        contacts = of_present(within, presence).linearise(t, placed, cutoff)
         if len(contacts.gap):
             return float(contacts.margin.min())
-        reach *= SEARCH_FACTOR
+        cutoff *= SEARCH_FACTOR
     return np.inf
 
 
@@ -556,5 +558,5 @@ def _gaps_of(Q: ConstraintSet, pairs: Integers, q: Array, t: float, rows: Intege
     found = by_pair(there.pairs, there.gap, pairs[rows], np.nan)
     if np.isnan(found).any():
         row = pairs[rows][int(np.argmax(np.isnan(found)))].tolist()
-        raise InvalidValue(f"{Q!r} has no row for the pair {row} at t = {t:g}; without a reach it must have all")
+        raise InvalidValue(f"{Q!r} has no row for the pair {row} at t = {t:g}; without a cutoff it must have all")
     return found

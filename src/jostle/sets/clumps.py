@@ -13,7 +13,7 @@ from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, finite, floats
 from jostle._tools.rotations import AXES
 from jostle.bodies import Parts
-from jostle.contacts import Contacts, Reach
+from jostle.contacts import Contacts, Cutoff
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 from jostle.sets.base import Free
@@ -77,13 +77,13 @@ class Clumps(Balls):
         self.off_centre = np.array([_off_centre(*shape) for shape in given])
         """(n,) how far the centre of mass of the balls is from the origin of the arms, over the size of the clump."""
 
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
         # The pairs of balls of two bodies.
         assert self.bodies.parts is not None
         _, radii, _ = self._bodies(t, q)
         if not radii.any():
             return Free().linearise(t, q)
-        found, owner = super().linearise(t, q, reach), self.bodies.parts.owner
+        found, owner = super().linearise(t, q, cutoff), self.bodies.parts.owner
         i, j = found.pairs.T
         two = owner[i] != owner[j]
         if not radii.all():

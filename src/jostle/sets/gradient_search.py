@@ -77,7 +77,7 @@ class Steps(NamedTuple):
     """(m,) the step of each constraint."""
     noise: Array
     """(m,) the round-off, relative to the first differences, up to which the step serves."""
-    bend: Array
+    curvature: Array
     """(m,) the second differences, relative to the first ones, up to which the step serves."""
     least: Array
     """(m,) those below which a longer step would serve better, if there is round-off to be gained on."""
@@ -95,7 +95,7 @@ class Rung(NamedTuple):
     """(m, N) first differences over 2 s; NaN where g is not finite."""
     size: Array
     """(m,) the largest entry of each row of D."""
-    bend: Array
+    curvature: Array
     """(m,) the largest second difference of each row, relative to the largest first difference."""
     noise: Array
     """(m,) the round-off that the sizes of q and g make, relative to the largest first difference."""
@@ -133,8 +133,8 @@ class Differences(Remembers):
         G, trusted = np.zeros((len(gap), q.size)), np.zeros(len(gap), dtype=bool)
         for s in np.unique(steps.step):
             rows, rung = steps.step == s, self._rung(t, q, gap, float(s))
-            serves = (rung.size > 0.0) & (rung.bend <= steps.bend) & (rung.noise <= steps.noise)
-            serves &= (rung.bend >= steps.least) | (rung.noise <= NEGLIGIBLE_NOISE)
+            serves = (rung.size > 0.0) & (rung.curvature <= steps.curvature) & (rung.noise <= steps.noise)
+            serves &= (rung.curvature >= steps.least) | (rung.noise <= NEGLIGIBLE_NOISE)
             constant = ~rung.changes & (np.abs(q.ravel() - steps.place).max(initial=0.0) <= steps.radius / 2.0)
             trusted[rows] = np.where(steps.radius > 0.0, constant, serves)[rows]
             G[rows] = rung.D[rows]
@@ -168,9 +168,9 @@ class Differences(Remembers):
                 changes |= (ahead != gap) | (behind != gap)
             D = first / width
             size, rise = np.abs(D).max(axis=1, initial=0.0), np.abs(first).max(axis=1, initial=0.0)
-            bend = np.abs(second).max(axis=1, initial=0.0) / rise
+            curvature = np.abs(second).max(axis=1, initial=0.0) / rise
             noise = GAP_NOISE * (np.abs(flat).max(initial=0.0) / s + np.abs(gap) / rise)
-        return Rung(s, D, size, bend, noise, changes)
+        return Rung(s, D, size, curvature, noise, changes)
 
     def _values(self, t: float, q: Array, m: int) -> Array:
         values = self.g(t, q)
@@ -260,7 +260,7 @@ class _Ladder:
     def _smooth(self) -> Array:
         """(rungs - 1, m) the errors, infinite on rungs that see a kink."""
         return np.array([
-            np.where(rung.bend <= MAX_SEARCH_CURVATURE, np.maximum(error, rung.bend**2), np.inf)
+            np.where(rung.curvature <= MAX_SEARCH_CURVATURE, np.maximum(error, rung.curvature**2), np.inf)
             for rung, error in zip(self.rungs, self.errors, strict=False)
         ])  # fmt: skip
 
@@ -296,13 +296,15 @@ class _Ladder:
             chosen[shared | ~there] = common
         found, rung = error[chosen, rows], [self.rungs[k] for k in chosen]
         G = np.where(there[:, None], np.array([at.D[row] for row, at in enumerate(rung)]), 0.0)
-        bend, noise = (np.array([getattr(at, name)[row] for row, at in enumerate(rung)]) for name in ("bend", "noise"))
+        curvature, noise = (
+            np.array([getattr(at, name)[k] for k, at in enumerate(rung)]) for name in ("curvature", "noise")
+        )
         below = np.array([at.s for at in self.rungs])[np.maximum(self.onset, 0) - 1]  # the last one, if g never changes
         steps = Steps(
             np.array([at.s for at in rung]),
             np.nan_to_num(np.where(there, np.maximum(found, 4.0 * noise), 0.0)),  # no infinities, for checkpoints
-            np.nan_to_num(np.where(there & ~kinked, np.maximum(MAX_REMEMBERED_CURVATURE, 4.0 * bend), 0.0)),
-            np.nan_to_num(np.where(bend > CURVED, bend / 16.0, 0.0)),
+            np.nan_to_num(np.where(there & ~kinked, np.maximum(MAX_REMEMBERED_CURVATURE, 4.0 * curvature), 0.0)),
+            np.nan_to_num(np.where(curvature > CURVED, curvature / 16.0, 0.0)),
             np.where(there | (self.onset == 0), 0.0, below),
             self.q,
         )

@@ -206,7 +206,7 @@ def _null_space(rows: Array) -> Array:
 def curvature(linearise: Linearise, x: Array, p: Array) -> Array:
     """sum_i p_i d^2 g_i / dq^2 at x: exact where the sets know how they bend, otherwise by differences."""
     rows, here = np.flatnonzero(p), linearise(x)
-    if here.bend is None:
+    if np.isnan(here.curvatures).any():
         return _differenced(linearise, x, rows, p[rows])
     return _of_bodies(here.only(rows), x, p[rows])
 
@@ -215,10 +215,10 @@ def _of_bodies(contacts: Contacts, x: Array, p: Array) -> Array:
     """sum_i p_i d^2 g_i / dq^2 where each gap is that of two bodies, or of a body and a wall: b (I - n n^T)."""
     n, d = contacts.part_count, x.size // contacts.part_count
     G = contacts.G.toarray().reshape(-1, n, d)
-    H = np.zeros((n, d, n, d))
+    H, curvatures = np.zeros((n, d, n, d)), contacts.curvatures
     for row, (i, j) in enumerate(contacts.pairs.tolist()):
         normal = G[row, i]
-        block = p[row] * float(contacts.bend[row]) * (np.eye(d) - np.outer(normal, normal))  # type: ignore[index]
+        block = p[row] * curvatures[row] * (np.eye(d) - np.outer(normal, normal))
         H[i, :, i, :] += block
         if j >= 0:
             H[j, :, j, :] += block
@@ -248,9 +248,9 @@ SHALLOW_PULL = 0.1
 """Where |M (x - w)| is below this fraction of the lightest mass times the length, x is no saddle."""
 MAX_ALL_ROWS = 64
 """Sets with at most this many rows use all rows from the start; larger ones start with the rows of small gaps."""
-REACH_FACTOR = 4.0
+CUTOFF_FACTOR = 4.0
 """Initial contact search radius, in multiples of the deepest violation."""
-MAX_FIRST_REACH = 0.1
+MAX_FIRST_CUTOFF = 0.1
 """Largest initial search radius among many bodies, as a fraction of the length; it grows as overlaps are resolved."""
 MAX_GROWTH = 4.0
 """Largest factor by which the search radius grows at a time; contradictions show among few pairs first."""
@@ -363,7 +363,9 @@ def nearest_with_contacts(
     for x, contacts in _starts(Q, t, w):
         if x is w and contacts.margin.min(initial=0.0) >= 0.0:
             return Projection(w.copy(), np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
-        if np.min(contacts.reach) < np.inf and 1 < len(w) == contacts.part_count:  # in periodic space pairs come and go
+        if (
+            np.min(contacts.cutoff) < np.inf and 1 < len(w) == contacts.part_count
+        ):  # in periodic space pairs come and go
             found = _of_many(Q, t, w, M, allowance)
         if found is not None:
             return found
@@ -424,7 +426,7 @@ def _widths(within: ConstraintSet, t: float, radii: Array, d: int) -> Array:
 
 
 def _of_many(Q: ConstraintSet, t: float, w: Array, M: Metric, allowance: Allowance) -> Nearest | None:
-    """The projection of many bodies, of which only pairs within reach are looked at; None if Q always looks at all.
+    """The projection of many bodies, of which only pairs within the cutoff are examined; None if Q always examines all.
 
     Where the linearised constraints contradict each other, the search starts again with the bodies that they concern
     moved off their places, by another distance each time, until one of the searches converges.
@@ -438,16 +440,16 @@ def _of_many(Q: ConstraintSet, t: float, w: Array, M: Metric, allowance: Allowan
         concerned = moved
         try:
             near = Q.linearise(t, x, 0.0)
-            if not near.reach < np.inf:
+            if not near.cutoff < np.inf:
                 return None
             deepest = -near.margin.min(initial=0.0)
             if deepest == 0.0 and not parts[0]:
                 return Projection(w.copy(), np.zeros(len(near.gap)), NO_RESIDUAL, 0, True, solver.name), near
             if not parts[0]:
                 _check_volume(Q, t, w)
-            far = REACH_FACTOR * max(deepest, float(np.abs(x - w).max()))
-            reach = min(far, MAX_FIRST_REACH * (near.smallest_length() or np.inf))
-            found = _sweep_many(Q, t, w, x, reach, M, allowance)
+            far = CUTOFF_FACTOR * max(deepest, float(np.abs(x - w).max()))
+            cutoff = min(far, MAX_FIRST_CUTOFF * (near.smallest_length() or np.inf))
+            found = _sweep_many(Q, t, w, x, cutoff, M, allowance)
             if found[0].converged or not parts[0]:
                 return found
             best = better(best, found)
@@ -490,14 +492,14 @@ def _off(Q: ConstraintSet, t: float, w: Array, moved: Booleans, part: float) -> 
 
 
 def _sweep_many(
-    Q: ConstraintSet, t: float, w: Array, x: Array, reach: float, M: Metric, allowance: Allowance
+    Q: ConstraintSet, t: float, w: Array, x: Array, cutoff: float, M: Metric, allowance: Allowance
 ) -> Nearest:
     """Sweeps from x in which it is checked that no pair met that was left out.
 
     From sweep to sweep the rows change; multipliers follow their pairs.
     """
     guess = None
-    contacts = Q.linearise(t, x, reach)
+    contacts = Q.linearise(t, x, cutoff)
     best: Nearest | None = None
     since = 0
     for sweep in range(1, MAX_SWEEPS + 1):
@@ -506,15 +508,15 @@ def _sweep_many(
         except EmptySet as error:
             raise _Contradiction(contacts.pairs[error.rows], error) from None
         furthest = 2.0 * float(np.sqrt(squares(P.point.reshape(len(w), -1)).max(initial=0.0)))
-        if furthest > contacts.reach and not allowance.spent:
-            if contacts.reach < reach:
+        if furthest > contacts.cutoff and not allowance.spent:
+            if contacts.cutoff < cutoff:
                 raise NotConverged(f"a body moves by {furthest / 2.0:g} in the projection: too far for the period")
-            reach = min(2.0 * furthest, MAX_GROWTH * reach)
-            contacts, before = Q.linearise(t, x, reach), contacts
+            cutoff = min(2.0 * furthest, MAX_GROWTH * cutoff)
+            contacts, before = Q.linearise(t, x, cutoff), contacts
             guess = by_pair(before.pairs, P.multipliers, contacts.pairs)
             continue
         x = x + P.point
-        contacts, before = Q.linearise(t, x, reach), contacts
+        contacts, before = Q.linearise(t, x, cutoff), contacts
         guess = by_pair(before.pairs, P.multipliers, contacts.pairs)
         P = replace(P, multipliers=guess)
         answer = judged(w, x, contacts, M, P, allowance.solver, sweep)
@@ -561,8 +563,8 @@ def _from(
 ) -> Nearest:
     """The search from x, with the rows that are near at first, then with those that it ran into as well."""
     margin = contacts.margin
-    reach = REACH_FACTOR * -margin.min(initial=0.0)
-    near = ~(margin > (reach if len(margin) > MAX_ALL_ROWS else np.inf))
+    cutoff = CUTOFF_FACTOR * -margin.min(initial=0.0)
+    near = ~(margin > (cutoff if len(margin) > MAX_ALL_ROWS else np.inf))
     while True:
         rows = np.flatnonzero(near)
 

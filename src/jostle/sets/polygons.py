@@ -74,11 +74,11 @@ class ConvexPolygons(Surfaces):
         distance, from_edge, at_a_vertex = self._to_edges(x, edges)
         outside = self._heights(x, edges).max(axis=1) > 0.0
         nearest = place_of(wall).arange(len(wall)), distance.argmin(axis=1)
-        gradient, bend = self.normal[edges[nearest]], place_of(x).zeros(len(wall))
+        gradient, curvature = self.normal[edges[nearest]], place_of(x).zeros(len(wall))
         corner = np.flatnonzero(outside & at_a_vertex[nearest] & (distance[nearest] > 0.0))
-        bend[corner] = 1.0 / distance[nearest][corner]
-        gradient[corner] = from_edge[nearest][corner] * bend[corner, None]
-        return gradient, bend
+        curvature[corner] = 1.0 / distance[nearest][corner]
+        gradient[corner] = from_edge[nearest][corner] * curvature[corner, None]
+        return gradient, curvature
 
     def hit(self, after: ConvexPolygons, x: Array, y: Array, wall: Integers) -> Booleans:
         edges, each = self._edges(wall).ravel(), self.each

@@ -83,7 +83,7 @@ class Rods(ConstraintSet):
         rods.bodies = Bodies(parts=bodies.parts, called=bodies.called)
         return rods
 
-    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, cutoff: float = np.inf) -> Contacts:
         # The gap and the direction of each rod.
         apart, distance, length = self._measured(t, q)
         if not distance.min(initial=1.0) > 0.0 and np.isfinite(distance).all():
@@ -96,7 +96,7 @@ class Rods(ConstraintSet):
             distance - length,
             self._map(normal, n, d),
             self._rows,
-            numbers=len(self.pairs),
+            constraint_count=len(self.pairs),
             length=length,
             describe=self._describe,
             at=q,

@@ -227,7 +227,7 @@ def walls_of(within: ConstraintSet, t: float, q: Array) -> tuple[int, tuple[str,
         elif isinstance(Q, Line):
             names += ["lower wall", "upper wall"]
         else:
-            names += [""] * int(Q.linearise(t, q, 0.0).numbers)
+            names += [""] * int(Q.linearise(t, q, 0.0).constraint_count)
     return len(names), tuple(names) if any(names) else ()
 
 

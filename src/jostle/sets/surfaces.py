@@ -1,4 +1,4 @@
-"""Walls as they are at one time: distances of points, their gradients, and their bends. Points in, arrays out.
+"""Walls as they are at one time: distances of points, their gradients, and their curvatures. Points in, arrays out.
 
 The tables of distances are filled wall by wall, so that the loop over the bodies is the inner one: for k walls and n
 bodies they are (k, n) in memory, and (n, k) to the reader.
@@ -49,7 +49,7 @@ class Surfaces:
         return row, distance.ravel()[row]
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array | None]:
-        """Of m points (m, d), each with one wall (m,): gradients (m, d), zero where there is none; `Contacts.bend`."""
+        """Of m points (m, d), each with one wall (m,): gradients (m, d), zero where there is none; and curvatures."""
         raise NotImplementedError
 
     def hit(self, after: Any, x: Array, y: Array, wall: Integers) -> Booleans:
@@ -82,12 +82,12 @@ class Planes(Surfaces):
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         return self.unit[wall], place_of(x).zeros(len(wall))
 
-    def near_balls(self, x: Array, radii: Array | None, reach: Array | float) -> tuple[Integers, Array, Array]:
-        """The (pairs (2, m), normal, gap) with gap <= reach of balls at x (n, d), and points if the radii are None."""
+    def near_balls(self, x: Array, radii: Array | None, cutoff: Array | float) -> tuple[Integers, Array, Array]:
+        """The (pairs (2, m), normal, gap) with gap <= cutoff of balls at x (n, d), and points if the radii are None."""
         radii = place_of(x).zeros(1) if radii is None else radii
-        reaches = contiguous(reach) if of_bodies(reach) else place_of(x).full(1, float(reach))
+        cutoffs = contiguous(cutoff) if of_bodies(cutoff) else place_of(x).full(1, float(cutoff))
         chunks = chunks_of(len(x) * len(self.unit))
-        return kernels.near_planes(contiguous(x), radii, reaches, self.unit, self.offset, chunks)
+        return kernels.near_planes(contiguous(x), radii, cutoffs, self.unit, self.offset, chunks)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -61,7 +61,7 @@ class UserSet(ConstraintSet):
         """g(t, q), as the user wrote it."""
         return self.gaps(t, floats(q, name="q"))
 
-    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, cutoff: float = np.inf) -> Contacts:
         gap = self.gaps(t, q)
         if not np.isfinite(gap).all():
             row = int(np.argmin(np.isfinite(gap)))
@@ -81,7 +81,7 @@ class UserSet(ConstraintSet):
             gap,
             Dense(G),
             np.stack([np.full_like(rows, -1), rows], axis=1),
-            numbers=len(gap),
+            constraint_count=len(gap),
             length=self.length,
             describe=lambda row: f"{'equality' if self.equalities else 'constraint'} {row} of {self.name}",
             at=q,

@@ -190,7 +190,7 @@ class Vessel(Obstacles):
     >>> silo = Vessel([*hopper, top], radii=0.125)
     >>> silo.gap(0.0, [0.5, 0.0, 2.0]), round(silo.gap(0.0, [0.0, 0.0, 0.0]), 12)
     (0.375, 0.075)
-    >>> silo.linearise(0.0, np.array([[0.5, 0.0, 2.0], [0.0, 0.5, 2.0]]), reach=0.4).describe(0)
+    >>> silo.linearise(0.0, np.array([[0.5, 0.0, 2.0], [0.0, 0.5, 2.0]]), cutoff=0.4).describe(0)
     'body 0 and vessel part 1'
     """
 

@@ -34,7 +34,7 @@ from jostle._tools.arrays import (
     table_entries,
 )
 from jostle.bodies import POINTS, Bodies
-from jostle.contacts import Contacts, Reach, deepest, map_of_bodies, of_bodies, pairs_of_rows
+from jostle.contacts import Contacts, Cutoff, deepest, map_of_bodies, of_bodies, pairs_of_rows
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
@@ -52,7 +52,7 @@ MAX_TABLE_ENTRIES = 2**15
 
 
 WallRows = tuple[Integers, Array, Array, Array | None]
-"""(m, 2) pairs, (m, d) normals, (m,) gaps, and (m,) what `Contacts.bend` says, None if it is not known."""
+"""(m, 2) pairs, (m, d) normals, (m,) gaps, and (m,) what `Contacts.curvatures` says, None if it is not known."""
 
 
 class Walls(BodySet):
@@ -117,16 +117,16 @@ class Walls(BodySet):
         ]
         return float(np.min(smallest, initial=np.inf))
 
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        # The gaps and normals of all bodies and walls within reach.
+    def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
+        # The gaps and normals of all bodies and walls within the cutoff.
         x, walls, radii, length = self._at(t, q)
         n, k, kept = len(x), len(self.names), None
-        if n == 1 or (not of_bodies(reach) and reach == np.inf):
-            reach = np.inf
+        if n == 1 or (not of_bodies(cutoff) and cutoff == np.inf):
+            cutoff = np.inf
         if isinstance(walls, Planes):
-            pairs, normal, gap, bend = self._of_planes(walls, x, radii, reach)
+            pairs, normal, gap, curvature = self._of_planes(walls, x, radii, cutoff)
         else:
-            pairs, normal, gap, bend = self._of_others(walls, x, radii, reach)
+            pairs, normal, gap, curvature = self._of_others(walls, x, radii, cutoff)
         if self.flat and len(gap) == n * k:
             pairs, normal, kept = self._flat(walls, x)
 
@@ -134,44 +134,43 @@ class Walls(BodySet):
             body, wall = pairs[row].tolist()
             return f"{self.bodies.name(body)} and {self.names[-1 - wall]}"
 
-        bending = None if bend is None else lambda: bend
         return Contacts(
             gap,
             kept,
             pairs,
-            numbers=k,
+            constraint_count=k,
             length=length,
-            reach=reach,
+            cutoff=cutoff,
             describe=describe,
             at=q,
-            bending=bending,
+            curvature=None if curvature is None else lambda: curvature,
             part_count=n,
             gap_at=partial(self._gaps_at, x, pairs) if self.moving else None,
             normal=normal,
             known=True,
         )
 
-    def _of_planes(self, walls: Planes, x: Array, radii: Array | None, reach: Reach) -> WallRows:
+    def _of_planes(self, walls: Planes, x: Array, radii: Array | None, cutoff: Cutoff) -> WallRows:
         """The rows of planes; one ball has all of them, and needs no compiled code."""
         if len(x) != 1:
-            pairs, normal, gap = walls.near_balls(x, radii, reach)
+            pairs, normal, gap = walls.near_balls(x, radii, cutoff)
             return pairs.T, normal, gap, place_of(x).zeros(len(gap))
         distance = walls.distances(x)[0]
         gap = distance if radii is None else distance - radii
         return self._all_pairs(x), -walls.unit, gap, place_of(x).zeros(len(gap))
 
-    def _of_others(self, walls: Surfaces, x: Array, radii: Array | None, reach: Reach) -> WallRows:
+    def _of_others(self, walls: Surfaces, x: Array, radii: Array | None, cutoff: Cutoff) -> WallRows:
         """The rows of walls whose gradients depend on the place."""
         n, k = len(x), len(self.names)
-        if not of_bodies(reach) and reach == np.inf:
+        if not of_bodies(cutoff) and cutoff == np.inf:
             row, distance = place_of(x).arange(n * k), walls.distances(x).ravel()
         else:
-            row, distance = _near(walls, x, k, radii, reach)
+            row, distance = _near(walls, x, k, radii, cutoff)
         pairs = self._all_pairs(x) if len(row) == n * k else pairs_of_rows(row, k)
         body, wall = pairs.T[0], -1 - pairs.T[1]
-        gradient, bend = walls.slopes(x[body], wall)
+        gradient, curvature = walls.slopes(x[body], wall)
         self._check(gradient, distance, body, wall)
-        return pairs, -gradient, distance if radii is None else distance - radii[body], bend
+        return pairs, -gradient, distance if radii is None else distance - radii[body], curvature
 
     def _gaps_at(self, x: Array, pairs: Integers, t: float, rows: Integers) -> Array:
         """The gaps of some pairs at time t."""
@@ -268,18 +267,18 @@ class Obstacles(Walls):
         return Crossing(one, self.names[int(wall[worst])], most, radius or (self.own_length or most) / 2.0)
 
 
-def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Integers, Array]:
-    """The rows body k + wall with gap <= reach, and their distances. A gap that is NaN is near: it must be seen."""
+def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, cutoff: Cutoff) -> tuple[Integers, Array]:
+    """The rows body k + wall with gap <= cutoff, and their distances. A gap that is NaN is near: it must be seen."""
     if len(x) < MANY and len(x) * k <= MAX_TABLE_ENTRIES and isinstance(x, np.ndarray):
-        return walls.near(x, reach if radii is None else reach + radii)
-    return _near_by_blocks(walls, x, k, radii, reach)
+        return walls.near(x, cutoff if radii is None else cutoff + radii)
+    return _near_by_blocks(walls, x, k, radii, cutoff)
 
 
-def _near_by_blocks(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Integers, Array]:
-    """The rows body k + wall with gap <= reach, and their distances, block by block."""
+def _near_by_blocks(walls: Surfaces, x: Array, k: int, radii: Array | None, cutoff: Cutoff) -> tuple[Integers, Array]:
+    """The rows body k + wall with gap <= cutoff, and their distances, block by block."""
     rows, distances = [place_of(x).zeros(0, dtype=np.int64)], [place_of(x).zeros(0)]
     for block in _blocks(x, k if walls.tabled else 1):
-        limit = reach[block] if of_bodies(reach) else reach
+        limit = cutoff[block] if of_bodies(cutoff) else cutoff
         row, distance = walls.near(x[block], limit if radii is None else limit + radii[block])
         rows.append(block.start * k + row)
         distances.append(distance)

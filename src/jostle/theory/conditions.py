@@ -189,7 +189,7 @@ def convex_set(numbers: Numbers) -> Line:
 def _radius(numbers: Numbers) -> float:
     """The radius of curvature of the boundary at the one closed contact, if it bends inwards; else infinite."""
     closed = numbers.place.contacts.only(numbers.place.closed)
-    bend = float(closed.bends[0])
+    bend = float(closed.curvatures[0])
     if np.isnan(bend):
         return min(each.bend for each in numbers.gaps)
     flat = bend <= 0.0 or closed.normals.shape[1] < 2

@@ -118,8 +118,8 @@ class _Allowance:
         """(m,) how deep contacts may overlap in the step to frame k, after this part of it."""
         if self.missing:
             return 2.0 * self.longest * self.fastest * size_of(contacts)
-        bend = np.nan_to_num(contacts.bends)
-        known = np.isfinite(contacts.bends) & (self.problem.bodies.parts is None)
+        bend = np.nan_to_num(contacts.curvatures)
+        known = np.isfinite(contacts.curvatures) & (self.problem.bodies.parts is None)
         known |= self.linearises and self.problem.within.convex_gaps is True
         (closing, way), (earlier, before) = self._ways(contacts, k), self._ways(contacts, k - 1)
         step = np.maximum(way, before)

@@ -26,7 +26,7 @@ from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.presence import Presence
 
 MAX_ALL_BODIES = 150
-"""With at most this many bodies all contacts are examined, otherwise those within reach."""
+"""With at most this many bodies all contacts are examined, otherwise those within the cutoff."""
 NEAR_PART = 0.5
 """rho of (A5) and (A6), as a fraction of the smallest length (of the smallest radius, for balls)."""
 SPEEDS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
@@ -43,7 +43,7 @@ class Place:
     within: ConstraintSet
     """The admissible set of the bodies that are there."""
     contacts: Contacts
-    """All contacts, or those within reach if there are many bodies; equalities are not among them."""
+    """All contacts, or those within the cutoff if there are many bodies; equalities are not among them."""
     closed: Integers
     """The rows of `contacts` that are active: I(t, q)."""
     near: Integers
@@ -53,7 +53,7 @@ class Place:
     bound: Contacts
     """The closed contacts and all equalities: the rows of the impact law."""
     complete: bool
-    """Whether `contacts` are all that the problem has, and not only those within reach, or of the bodies present."""
+    """Whether `contacts` are all of the problem, and not only those within the cutoff, or of the bodies present."""
     outside: str
     """The constraint that q violates most, and by how much; empty if q is in Q(t)."""
 

@@ -274,7 +274,7 @@ def _residual(sol: Solution, problem: Motion, steps: list[Taken], k: int, fastes
 
 def _turning(closed: Contacts, M: Metric, before: Array, after: Array) -> float:
     """v^2 / R: the acceleration that turning normals give to bodies that slide past each other at v; 0 for planes."""
-    bends = closed.bends
+    bends = closed.curvatures
     unknown = np.divide(1.0, closed.length, out=np.zeros(len(bends)), where=closed.length > 0.0)
     speed = np.maximum(relative_speeds(closed, before), relative_speeds(closed, after))
     rates = speed**2 * np.abs(np.where(np.isnan(bends), unknown, bends)) / closed.G.norms(M)

@@ -264,8 +264,8 @@ class Copies:
             for k in range(len(q)):
                 step = np.zeros_like(q)
                 step[k] = length
-                bend = self._gaps(copy, t, q + step) + self._gaps(copy, t, q - step) - 2.0 * start
-                if np.abs(bend).max(initial=0.0) > AFFINE_TOLERANCE * scale:
+                curvature = self._gaps(copy, t, q + step) + self._gaps(copy, t, q - step) - 2.0 * start
+                if np.abs(curvature).max(initial=0.0) > AFFINE_TOLERANCE * scale:
                     raise InvalidValue(f"{where} are not affine in q[{k}]: remove flat=True")
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, dot
-from jostle.contacts import Contacts, Reach
+from jostle.contacts import Contacts, Cutoff
 from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate
@@ -120,8 +120,8 @@ class ClosedGates(ConstraintSet):
     def __repr__(self) -> str:
         return f"{len(self.gates.gates)} gates"
 
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        contacts, memory = self.leaves.near(t, q, reach), self.gates.memory
+    def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
+        contacts, memory = self.leaves.near(t, q, cutoff), self.gates.memory
         gate, person = -1 - contacts.pairs[:, 1], contacts.pairs[:, 0]
         return contacts.only(np.flatnonzero(memory.shut[gate] & ~memory.through[gate, person]))
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, squares
-from jostle.contacts import Contacts, Reach, by_pair
+from jostle.contacts import Contacts, Cutoff, by_pair
 from jostle.crowds.model.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.plans.links import Passage, paces
@@ -181,13 +181,13 @@ class ClosedLifts(ConstraintSet):
     def __repr__(self) -> str:
         return f"doors of {len(self.doors.lifts)} lifts"
 
-    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
         # One row for each person and closed door; the door does not hold people who are elsewhere.
-        contacts, memory = self.sides.near(t, q, reach), self.doors.memory
+        contacts, memory = self.sides.near(t, q, cutoff), self.doors.memory
         person, lift, cabin_side = _doorways(contacts)
         held = (memory.phase[lift] != OPEN) & (memory.inside[lift, person] == cabin_side)
         elsewhere = self._elsewhere(contacts, q)
-        if np.ndim(reach) > 0 or reach < np.inf:
+        if np.ndim(cutoff) > 0 or cutoff < np.inf:
             rows = np.flatnonzero(held & ~elsewhere)
         else:
             rows = np.flatnonzero(held)

@@ -78,31 +78,31 @@ def _fill_ways(u: Floats2, v: Floats2, h: float, of_mean: float, of_spread: floa
 
 
 @kernels.outran.on("numpy")
-def outran(u: Floats2, h: float, reach: Floats, chunks: int) -> bool:
+def outran(u: Floats2, h: float, cutoff: Floats, chunks: int) -> bool:
     if chunks == 1:
-        return _outran(u, h, reach, 0, len(u))
-    return any(together(_outran, [(u, h, reach, *part) for part in cut(len(u), chunks)]))
+        return _outran(u, h, cutoff, 0, len(u))
+    return any(together(_outran, [(u, h, cutoff, *part) for part in cut(len(u), chunks)]))
 
 
 @jit()
-def _outran(u: Floats2, h: float, reach: Floats, first: int, last: int) -> bool:
-    """Whether one of some bodies goes further than its reach."""
+def _outran(u: Floats2, h: float, cutoff: Floats, first: int, last: int) -> bool:
+    """Whether one of some bodies goes further than its cutoff."""
     d = u.shape[1]
     for a in range(first, last):
         square = 0.0
         for k in range(d):
             square += u[a, k] * u[a, k]
-        if not h * np.sqrt(square) <= reach[a]:
+        if not h * np.sqrt(square) <= cutoff[a]:
             return True
     return False
 
 
 @kernels.stayed.on("numpy")
-def stayed(q: Floats2, before: Floats2, radii: Floats, reach: Floats, room: Floats, chunks: int) -> bool:
+def stayed(q: Floats2, before: Floats2, radii: Floats, cutoff: Floats, room: Floats, chunks: int) -> bool:
     n, d = q.shape
     sums = np.zeros((-(-n // BLOCK), d))
     together(_add_ways, [(q, before, *part, sums) for part in _blocks(n, chunks)])
-    rest = sums.sum(axis=0) / n, radii, reach, room
+    rest = sums.sum(axis=0) / n, radii, cutoff, room
     return all(together(_stayed, [(q, before, *part, *rest) for part in cut(n, chunks)]))
 
 
@@ -118,7 +118,7 @@ def _add_ways(q: Floats2, before: Floats2, first: int, last: int, sums: OutFloat
 
 @jit()
 def _stayed(
-    q: Floats2, before: Floats2, first: int, last: int, mean: Floats, radii: Floats, reach: Floats, room: Floats
+    q: Floats2, before: Floats2, first: int, last: int, mean: Floats, radii: Floats, cutoff: Floats, room: Floats
 ) -> bool:
     """Whether some bodies stayed in their rooms."""
     d = q.shape[1]
@@ -126,20 +126,20 @@ def _stayed(
         square = 0.0
         for k in range(d):
             square += (q[a, k] - before[a, k] - mean[k]) ** 2
-        if not radii[a] + reach[a] + np.sqrt(square) <= room[a]:
+        if not radii[a] + cutoff[a] + np.sqrt(square) <= room[a]:
             return False
     return True
 
 
 @kernels.near_planes.on("numpy")
 def near_planes(
-    x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, chunks: int
+    x: Floats2, radii: Floats, cutoff: Floats, unit: Floats2, offset: Floats, chunks: int
 ) -> tuple[Ints2, Floats2, Floats]:
     # Where there are many rows, the near ones are counted before they are written.
     (n, d), k = x.shape, len(unit)
     axis = np.empty(k, np.int64)
     _fill_axes(unit, axis)  # before threads share it
-    given = x, radii, reach, unit, offset, axis
+    given = x, radii, cutoff, unit, offset, axis
     if n * k <= MOST_UNCOUNTED:
         (first, second), normal, gap = _empty_contacts(n * k, d)
         m = _near_planes(*given, 0, n, 0, first, second, normal, gap)
@@ -185,14 +185,14 @@ def _fill_axes(unit: Floats2, axis: OutInts) -> None:
 
 @jit()
 def _near_planes(
-    x: Floats2, radii: Floats, reach: Floats, unit: Floats2, offset: Floats, axis: Ints, first_ball: int,
+    x: Floats2, radii: Floats, cutoff: Floats, unit: Floats2, offset: Floats, axis: Ints, first_ball: int,
     last_ball: int, start: int, first: OutInts, second: OutInts, normal: OutFloats2, gap: OutFloats,
 ) -> int:  # fmt: skip
     """Writes the near rows of some balls from a start on, if there is room, and returns how many there are."""
     (k, d), at, written = unit.shape, start, len(gap) > 0
     for a in range(first_ball, last_ball):
         radius = radii[a if len(radii) > 1 else 0]
-        limit = reach[a if len(reach) > 1 else 0] + radius
+        limit = cutoff[a if len(cutoff) > 1 else 0] + radius
         for plane in range(k):
             along, distance = axis[plane], 0.0
             if along != OBLIQUE:

@@ -242,33 +242,33 @@ def _sort(
 
 @kernels.near.on("numpy")
 def near(
-    i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats, chunks: int
+    i: Shorts, j: Shorts, q: Floats2, radii: Floats, cutoff: Floats, period: Floats, chunks: int
 ) -> tuple[Ints2, Floats2, Floats]:
-    return _near(len(i), i, j, q, radii, reach, period, chunks)
+    return _near(len(i), i, j, q, radii, cutoff, period, chunks)
 
 
 @kernels.all_pairs.on("numpy")
-def all_pairs(q: Floats2, radii: Floats, reach: Floats, period: Floats) -> tuple[Ints2, Floats2, Floats]:
-    return _near(len(q) * (len(q) - 1) // 2, NO_LIST, NO_LIST, q, radii, reach, period, 1)
+def all_pairs(q: Floats2, radii: Floats, cutoff: Floats, period: Floats) -> tuple[Ints2, Floats2, Floats]:
+    return _near(len(q) * (len(q) - 1) // 2, NO_LIST, NO_LIST, q, radii, cutoff, period, 1)
 
 
 NO_LIST = np.empty(0, np.int32)
 
 
 def _near(
-    most: int, i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats, chunks: int
+    most: int, i: Shorts, j: Shorts, q: Floats2, radii: Floats, cutoff: Floats, period: Floats, chunks: int
 ) -> tuple[Ints2, Floats2, Floats]:
     """The near pairs of a list, or of all if it is empty, each thread taking a part of it."""
     d = q.shape[1]
     (first, second), normal, gap = np.empty((2, most), np.int64), np.empty((most, d)), np.empty(most)
     if chunks == 1:
-        m = _fill_near(i, j, q, radii, reach, period, first, second, normal, gap)
+        m = _fill_near(i, j, q, radii, cutoff, period, first, second, normal, gap)
         pairs = np.empty((2, m), np.int64)
         pairs[0], pairs[1] = first[:m], second[:m]
         return pairs, normal[:m].copy(), gap[:m].copy()
     listed, parts = (first, second, normal, gap), [slice(*part) for part in cut(most, chunks)]
     counts = together(
-        _fill_near, [(i[part], j[part], q, radii, reach, period, *(array[part] for array in listed)) for part in parts]
+        _fill_near, [(i[part], j[part], q, radii, cutoff, period, *(array[part] for array in listed)) for part in parts]
     )
     ends = np.cumsum(counts)
     m = int(ends[-1])
@@ -291,7 +291,7 @@ def _apart(q: Floats2, a: int, b: int, k: int, period: Floats) -> float:
 
 @jit()
 def _fill_near(
-    i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats, first: OutInts, second: OutInts,
+    i: Shorts, j: Shorts, q: Floats2, radii: Floats, cutoff: Floats, period: Floats, first: OutInts, second: OutInts,
     normal: OutFloats2, gap: OutFloats,
 ) -> int:  # fmt: skip
     """Writes the near pairs of the list, or of all if there is none, into the last arrays; returns how many."""
@@ -310,7 +310,7 @@ def _fill_near(
             square += way * way
         distance = np.sqrt(square)
         free = distance - radii[a] - radii[b]
-        if not free > reach[a] + reach[b]:
+        if not free > cutoff[a] + cutoff[b]:
             first[m], second[m], gap[m] = a, b, free
             for k in range(d):
                 normal[m, k] = _apart(q, a, b, k, period) / distance if distance > 0.0 else np.nan
@@ -349,10 +349,10 @@ def _search_segments(
         boxes[0, w], boxes[1, w] = min(one, one_end), max(one, one_end)
         boxes[2, w], boxes[3, w] = min(two, two_end), max(two, two_end)
     for a in range(len(x)):
-        one, two, reach = x[a, 0], x[a, 1], limit[a]
+        one, two, cutoff = x[a, 0], x[a, 1], limit[a]
         for w in range(k):  # one box after the other, without a branch: many at a time
-            beside = (one - reach > boxes[1, w]) | (one + reach < boxes[0, w])
-            far[w] = beside | (two - reach > boxes[3, w]) | (two + reach < boxes[2, w])
+            beside = (one - cutoff > boxes[1, w]) | (one + cutoff < boxes[0, w])
+            far[w] = beside | (two - cutoff > boxes[3, w]) | (two + cutoff < boxes[2, w])
         for w in range(k):
             if far[w]:
                 continue
@@ -360,7 +360,7 @@ def _search_segments(
             s = min(max(first * dual[w, 0] + second * dual[w, 1], 0.0), 1.0)
             first, second = first - s * along[w, 0], second - s * along[w, 1]
             distance = np.sqrt(first * first + second * second)
-            if not distance > reach:
+            if not distance > cutoff:
                 if found < len(rows):
                     rows[found], distances[found] = a * k + w, distance
                 found += 1

@@ -27,12 +27,12 @@ extern "C" __global__ void fill_speeds(i64 n, const double *u, const double *v, 
     }
 }
 
-// found becomes 1 if a body goes further than its reach in a time h, or its way is NaN.
-extern "C" __global__ void look_for_fast(i64 n, const double *u, double h, const double *reach, int *found) {
+// found becomes 1 if a body goes further than its cutoff in a time h, or its way is NaN.
+extern "C" __global__ void look_for_fast(i64 n, const double *u, double h, const double *cutoff, int *found) {
     EACH(a, n) {
         double square = 0.0;
         for (int k = 0; k < D; k++) square += u[a * D + k] * u[a * D + k];
-        if (!(h * sqrt(square) <= reach[a])) *found = 1;
+        if (!(h * sqrt(square) <= cutoff[a])) *found = 1;
     }
 }
 
@@ -51,11 +51,11 @@ extern "C" __global__ void sum_ways(i64 n, const double *q, const double *before
     }
 }
 
-// found becomes 1 if radius + reach + |q - before - mean| of a body exceeds its room, or is NaN. The mean is that of
+// found becomes 1 if radius + cutoff + |q - before - mean| of a body exceeds its room, or is NaN. The mean is that of
 // the sums (parts, D).
 extern "C" __global__ void look_for_strays(
     i64 n, const double *q, const double *before, i64 parts, const double *sums, const double *radii,
-    const double *reach, const double *room, int *found) {
+    const double *cutoff, const double *room, int *found) {
     __shared__ double shared[2 * MOST_WARPS], mean[D];
     for (int k = 0; k < D; k++) {
         double total = 0.0, nothing = 0.0;
@@ -70,7 +70,7 @@ extern "C" __global__ void look_for_strays(
             double way = q[a * D + k] - before[a * D + k] - mean[k];
             square += way * way;
         }
-        if (!(radii[a] + reach[a] + sqrt(square) <= room[a])) *found = 1;
+        if (!(radii[a] + cutoff[a] + sqrt(square) <= room[a])) *found = 1;
     }
 }
 
@@ -88,14 +88,14 @@ __device__ double above(const Planes &planes, const double *x, i64 a, i64 plane)
     return height - planes.offset[plane];
 }
 
-// start[a + 1] becomes how many planes are near ball a; radii and reaches are those of each ball, or one for all (then
-// `radius_of` or `reach_of` is 0, else 1).
+// start[a + 1] becomes how many planes are near ball a; radii and cutoffs are those of each ball, or one for all (then
+// `radius_of` or `cutoff_of` is 0, else 1).
 extern "C" __global__ void count_planes(
-    i64 n, const double *x, const double *radii, i64 radius_of, const double *reach, i64 reach_of, i64 k,
+    i64 n, const double *x, const double *radii, i64 radius_of, const double *cutoff, i64 cutoff_of, i64 k,
     const double *unit, const double *offset, i64 *start) {
     Planes planes = {k, unit, offset};
     EACH(a, n) {
-        double limit = reach[a * reach_of] + radii[a * radius_of];
+        double limit = cutoff[a * cutoff_of] + radii[a * radius_of];
         i64 number = 0;
         for (i64 plane = 0; plane < k; plane++) number += !(above(planes, x, a, plane) > limit);
         start[a + 1] = number;
@@ -104,13 +104,13 @@ extern "C" __global__ void count_planes(
 
 // The pairs (a, -1 - plane) of the near planes, their normals and gaps, from start[a] on.
 extern "C" __global__ void write_planes(
-    i64 n, const double *x, const double *radii, i64 radius_of, const double *reach, i64 reach_of, i64 k,
+    i64 n, const double *x, const double *radii, i64 radius_of, const double *cutoff, i64 cutoff_of, i64 k,
     const double *unit, const double *offset, const i64 *start, i64 *first, i64 *second, double *normal, double *gap) {
     Planes planes = {k, unit, offset};
     EACH(a, n) {
         i64 at = start[a];
         if (at == start[a + 1]) continue;
-        double radius = radii[a * radius_of], limit = reach[a * reach_of] + radius;
+        double radius = radii[a * radius_of], limit = cutoff[a * cutoff_of] + radius;
         for (i64 plane = 0; plane < k; plane++) {
             double distance = above(planes, x, a, plane);
             if (distance > limit) continue;

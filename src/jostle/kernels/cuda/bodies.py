@@ -21,30 +21,30 @@ def expected_ways(u: Array, v: Array, h: float, of_mean: float, of_spread: float
 
 
 @kernels.outran.on("cupy")
-def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
+def outran(u: Array, h: float, cutoff: Array, chunks: int) -> bool:
     (n, d), found = u.shape, cupy.zeros(1, np.int32)
-    u, reach = floats(u, reach)
-    each("look_for_fast", d, n, u, np.float64(h), reach, found)
+    u, cutoff = floats(u, cutoff)
+    each("look_for_fast", d, n, u, np.float64(h), cutoff, found)
     return bool(on_host(found)[0])
 
 
 @kernels.stayed.on("cupy")
-def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool:
+def stayed(q: Array, before: Array, radii: Array, cutoff: Array, room: Array, chunks: int) -> bool:
     (n, d), found = q.shape, cupy.zeros(1, np.int32)
     q, before = floats(q, before)
     sums = summed_by_blocks("sum_ways", d, n, q, before, sums=d)
-    sizes = floats(radii, reach, room)
+    sizes = floats(radii, cutoff, room)
     each("look_for_strays", d, n, q, before, np.int64(len(sums)), sums, *sizes, found, most=SUMMING_BLOCKS)
     return not on_host(found)[0]
 
 
 @kernels.near_planes.on("cupy")
 def near_planes(
-    x: Array, radii: Array, reach: Array, unit: Array, offset: Array, chunks: int
+    x: Array, radii: Array, cutoff: Array, unit: Array, offset: Array, chunks: int
 ) -> tuple[Integers, Array, Array]:
     n, d = x.shape
-    x, radii, reach, unit, offset = floats(x, radii, reach, unit, offset)
-    bodies = x, radii, np.int64(len(radii) > 1), reach, np.int64(len(reach) > 1)
+    x, radii, cutoff, unit, offset = floats(x, radii, cutoff, unit, offset)
+    bodies = x, radii, np.int64(len(radii) > 1), cutoff, np.int64(len(cutoff) > 1)
     planes, start = (np.int64(len(unit)), unit, offset), cupy.zeros(n + 1, np.int64)
     each("count_planes", d, n, *bodies, *planes, start)
     start = summed(start)

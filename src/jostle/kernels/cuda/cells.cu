@@ -139,9 +139,9 @@ __device__ void pair_of(i64 c, i64 n, const int *i, const int *j, i64 *a, i64 *b
     *b = c - first * (2 * n - first - 1) / 2 + first + 1;
 }
 
-// place[c] = 1 where the pair c is within reach.
+// place[c] = 1 where the pair c is within the cutoff.
 extern "C" __global__ void mark_near(
-    i64 m, i64 n, const int *i, const int *j, const double *q, const double *radii, const double *reach,
+    i64 m, i64 n, const int *i, const int *j, const double *q, const double *radii, const double *cutoff,
     const double *period, i64 *place) {
     EACH(c, m) {
         i64 a, b;
@@ -151,7 +151,7 @@ extern "C" __global__ void mark_near(
             double way = image(q[b * D + k] - q[a * D + k], period[k]);
             square += way * way;
         }
-        place[c] = !(sqrt(square) - radii[a] - radii[b] > reach[a] + reach[b]);
+        place[c] = !(sqrt(square) - radii[a] - radii[b] > cutoff[a] + cutoff[b]);
     }
 }
 

@@ -63,24 +63,24 @@ def _levels(q: Array, radii: Array, period: Array) -> tuple[Any, Any, Any, Any]:
 
 @kernels.near.on("cupy")
 def near(
-    i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
+    i: Shorts, j: Shorts, q: Array, radii: Array, cutoff: Array, period: Array, chunks: int
 ) -> tuple[Integers, Array, Array]:
-    return _near(len(i), i, j, q, radii, reach, period)
+    return _near(len(i), i, j, q, radii, cutoff, period)
 
 
 @kernels.all_pairs.on("cupy")
-def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Array, Array]:
-    return _near(len(q) * (len(q) - 1) // 2, NONE, NONE, q, radii, reach, period)
+def all_pairs(q: Array, radii: Array, cutoff: Array, period: Array) -> tuple[Integers, Array, Array]:
+    return _near(len(q) * (len(q) - 1) // 2, NONE, NONE, q, radii, cutoff, period)
 
 
 def _near(
-    most: int, i: Any, j: Any, q: Array, radii: Array, reach: Array, period: Array
+    most: int, i: Any, j: Any, q: Array, radii: Array, cutoff: Array, period: Array
 ) -> tuple[Integers, Array, Array]:
     n, d = q.shape
     if most == 0:
         return cupy.empty((2, 0), np.int64), cupy.empty((0, d)), cupy.empty(0)
     place = cupy.empty(most, np.int64)
-    each("mark_near", d, most, np.int64(n), i, j, q, radii, reach, period, place)
+    each("mark_near", d, most, np.int64(n), i, j, q, radii, cutoff, period, place)
     place = summed(place)
     m = int(place[-1])
     pairs, normal, gap = cupy.empty((2, m), np.int64), cupy.empty((m, d)), cupy.empty(m)

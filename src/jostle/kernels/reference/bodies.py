@@ -26,24 +26,24 @@ def common_way(moving: float, total: float, squares: float, of_mean: float, of_s
 
 
 @Kernel
-def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
-    """Whether a body with velocities u (n, d) goes further than its reach (n,) in a time h, or its way is NaN."""
+def outran(u: Array, h: float, cutoff: Array, chunks: int) -> bool:
+    """Whether a body with velocities u (n, d) goes further than its cutoff (n,) in a time h, or its way is NaN."""
     raise NotImplementedError
 
 
 @Kernel
-def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool:
-    """Whether radius + reach + the way of each body from `before` to q, less the mean way, is at most its room."""
+def stayed(q: Array, before: Array, radii: Array, cutoff: Array, room: Array, chunks: int) -> bool:
+    """Whether radius + cutoff + the way of each body from `before` to q, less the mean way, is at most its room."""
     raise NotImplementedError
 
 
 @Kernel
 def near_planes(
-    x: Array, radii: Array, reach: Array, unit: Array, offset: Array, chunks: int
+    x: Array, radii: Array, cutoff: Array, unit: Array, offset: Array, chunks: int
 ) -> tuple[Integers, Array, Array]:
-    """(pairs, normal, gap) of balls at x (n, d) and planes unit_k . x = offset_k with gap <= reach, or NaN.
+    """(pairs, normal, gap) of balls at x (n, d) and planes unit_k . x = offset_k with gap <= cutoff, or NaN.
 
-    pairs (2, m) are the numbers of a ball and -1 - k, in order; radii and reach have one entry for each ball, or one
+    pairs (2, m) are the numbers of a ball and -1 - k, in order; radii and cutoff have one entry for each ball, or one
     for all. Coordinates along a plane do not count, even if they are NaN.
     """
     raise NotImplementedError

@@ -7,8 +7,8 @@ from jostle.kernels.interface import Kernel
 
 
 @Kernel
-def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Array, Array]:
-    """The (pairs, normal, gap) with gap |q_j - q_i| - r_i - r_j <= reach_i + reach_j, q_j the nearest image.
+def all_pairs(q: Array, radii: Array, cutoff: Array, period: Array) -> tuple[Integers, Array, Array]:
+    """The (pairs, normal, gap) with gap |q_j - q_i| - r_i - r_j <= cutoff_i + cutoff_j, q_j the nearest image.
 
     pairs (2, m) are i and j, i < j, in order.
     """
@@ -23,7 +23,7 @@ def pair_list(q: Array, radii: Array, period: Array, chunks: int) -> tuple[Short
 
 @Kernel
 def near(
-    i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
+    i: Shorts, j: Shorts, q: Array, radii: Array, cutoff: Array, period: Array, chunks: int
 ) -> tuple[Integers, Array, Array]:
     """(pairs, normal, gap) of `all_pairs`, of those in the list (i, j) alone, computed by `chunks` threads."""
     raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The contacts of a step: those within reach, checked afterwards and extended if a body went further."""
+"""The contacts of a step: those within the cutoff, checked afterwards and extended if a body went further."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, highest, lowest, place_of, squares
-from jostle.contacts import Contacts, Reach, by_pair, of_bodies
+from jostle.contacts import Contacts, Cutoff, by_pair, of_bodies
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
@@ -22,7 +22,7 @@ from jostle.sets.base import ConstraintSet
 from jostle.solvers.base import STUCK, Solver, check_round_off
 
 Found = TypeVar("Found")
-REACH_FACTOR = 4.0
+CUTOFF_FACTOR = 4.0
 """Initial contact search radius, in multiples of the displacement in one step, where all bodies share one radius."""
 MEAN_FACTOR, SPREAD_FACTOR = 0.5, 1.0
 """The initial search radius of a body is its own displacement plus these multiples of the mean and of the standard
@@ -47,8 +47,8 @@ def project_velocity(
     """
     within, pose, free = problem.within, state.pose, state.pose.velocities(w)
 
-    def attempt(reach: Reach) -> tuple[Contacts, Array, tuple[Projection, Impulses]]:
-        contacts = within.contacts(state.t + h, pose, reach)
+    def attempt(cutoff: Cutoff) -> tuple[Contacts, Array, tuple[Projection, Impulses]]:
+        contacts = within.contacts(state.t + h, pose, cutoff)
         K = whole = velocities_of_step(contacts, state, h)
         if len(contacts.gap):
             check_round_off(free, whole, solver.tol)
@@ -62,7 +62,7 @@ def project_velocity(
             if within.flat:
                 raise
             raise error.because(
-                "The constraints are linearised at the last q: the set itself may have points left, out of its reach"
+                "The constraints are linearised at the last q: the set itself may have points left, out of its cutoff"
             ) from None
         u = pose.velocities(P.point)
         if K is not whole and P.residual.primal > 0.0 and lowest(whole.length, np.inf) > 0.0:
@@ -70,7 +70,7 @@ def project_velocity(
             P = replace(P, residual=replace(P.residual, primal=least))
         return contacts, u, (P, p)
 
-    return with_checked_reach(within, state.t + h, pose.centres, h, free, state.velocities, attempt)
+    return with_checked_cutoff(within, state.t + h, pose.centres, h, free, state.velocities, attempt)
 
 
 def overlap_left(K: Rows, u: Array) -> float:
@@ -134,57 +134,57 @@ def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol:
     return replace(K, c=K.c + np.clip(allowed, -slow, slow))
 
 
-def with_checked_reach(
+def with_checked_cutoff(
     within: ConstraintSet,
     t: float,
     q: Array,
     h: float,
     w: Array,
     before: Array,
-    attempt: Callable[[Reach], tuple[Contacts, Array, Found]],
+    attempt: Callable[[Cutoff], tuple[Contacts, Array, Found]],
 ) -> tuple[Contacts, Found]:
-    """attempt(reach), where pairs of bodies that are not expected to meet in a step of length h from w are left out.
+    """attempt(cutoff), where pairs of bodies that are not expected to meet in a step of length h from w are left out.
 
     The balls are at q, and had the velocities `before`. An attempt returns contacts, the new velocities of the balls,
     and what it found. Afterwards it is checked that none of the pairs left out met: either no ball went further than
-    its reach, or the linearised constraints of all that a longer reach adds hold too, so that they would have changed
-    nothing. If not, it is done again with the longer reach.
+    its cutoff, or the linearised constraints of all that a longer cutoff adds hold too, so that they would have changed
+    nothing. If not, it is done again with the longer cutoff.
     """
-    reach = first_reach(h, w, before)
+    cutoff = first_cutoff(h, w, before)
     while True:
-        contacts, u, found = attempt(reach)
-        if of_bodies(contacts.reach) and not kernels.outran(
-            contiguous(u), h, contiguous(contacts.reach), chunks_of(len(u))
+        contacts, u, found = attempt(cutoff)
+        if of_bodies(contacts.cutoff) and not kernels.outran(
+            contiguous(u), h, contiguous(contacts.cutoff), chunks_of(len(u))
         ):
             return contacts, found
         ways = h * np.sqrt(squares(u) if u.ndim == 2 else (u * u).sum())
-        bodies = of_bodies(contacts.reach)
-        way: Reach = ways if bodies else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
-        inside: Any = way <= contacts.reach
-        if (inside.all() if bodies else inside) or np.all(contacts.reach == np.inf):
+        bodies = of_bodies(contacts.cutoff)
+        way: Cutoff = ways if bodies else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
+        inside: Any = way <= contacts.cutoff
+        if (inside.all() if bodies else inside) or np.all(contacts.cutoff == np.inf):
             return contacts, found
         beyond = np.logical_not(inside)
         if not np.isfinite(way).all():
             raise NotFinite("the velocity that a projection returned is not finite")
-        if np.any(beyond & (contacts.reach < reach)):
-            part = float(np.max(way / contacts.reach))
+        if np.any(beyond & (contacts.cutoff < cutoff)):
+            part = float(np.max(way / contacts.cutoff))
             most = float(np.max(way)) / (1.0 if bodies else 2.0)
             raise InvalidValue(
                 f"h = {h:g} is too large for the period: a body moves {most:g} in a step, and pairs are found up to a "
                 f"gap of {2.0 * most / part:g} only; choose h below {h / part:.2g}"
             )
-        reach = np.maximum(reach, WIDENING_FACTOR * way)
-        more = within.near(t, q, reach)
+        cutoff = np.maximum(cutoff, WIDENING_FACTOR * way)
+        more = within.near(t, q, cutoff)
         new = by_pair(contacts.pairs, place_of(contacts.pairs).ones(len(contacts.pairs)), more.pairs) == 0.0
-        if np.all(way <= more.reach) and (more.gap + h * (more.G @ u.ravel()) >= 0.0)[new].all():
+        if np.all(way <= more.cutoff) and (more.gap + h * (more.G @ u.ravel()) >= 0.0)[new].all():
             return contacts, found
 
 
-def first_reach(h: float, w: Array, before: Array) -> Reach:
+def first_cutoff(h: float, w: Array, before: Array) -> Cutoff:
     """Expected distance of each body in a step of length h from w, or of any two if w is not given by bodies.
 
     A body that was pushed in the step before, faster than w, is expected to be pushed again.
     """
     if w.ndim != 2 or len(w) == 1:
-        return float(REACH_FACTOR * h * np.sqrt(max(float((w * w).sum()), float((before * before).sum()))))
+        return float(CUTOFF_FACTOR * h * np.sqrt(max(float((w * w).sum()), float((before * before).sum()))))
     return kernels.expected_ways(contiguous(w), contiguous(before), h, MEAN_FACTOR, SPREAD_FACTOR, chunks_of(len(w)))
