@@ -25,6 +25,7 @@ from jostle.convex.residuals import NO_RESIDUAL
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb, ImpactLaw
+from jostle.pose import RowsOfBodies
 from jostle.schemes.state import MIN_WARM_ROWS, Impulses, State
 from jostle.solvers.base import Solver
 
@@ -35,7 +36,7 @@ NOTABLE = 1e-3
 def project_on_contacts(
     solver: Solver, problem: Any, state: State, contacts: Contacts, K: Rows, w: Array, M: Metric
 ) -> tuple[Projection, Impulses]:
-    """The projection of the velocities w on the rows K of contacts, and the impulses of the contacts."""
+    """The projection of the velocities w on the rows K of contacts on w, and the impulses of the contacts."""
     m, pose = len(contacts.gap), contacts.pose
     if pose is None:
         P = solver.project(w, K, M, state.impulses_of(contacts))
@@ -47,7 +48,8 @@ def project_on_contacts(
         return Projection(w, p, NO_RESIDUAL, 0, True, solver.name), Impulses(p, tangential, moments)
     if not _has_cones(problem.law):
         guess = state.impulses_of(contacts) if m >= MIN_WARM_ROWS else None
-        P = solver.project(w, replace(K, G=pose.on_bodies(K.G)), M, guess)
+        assert isinstance(K.G, RowsOfBodies)
+        P = solver.project(w, replace(K, G=K.G.assembled()), M, guess)
         return P, Impulses(P.multipliers, tangential, moments)
     blocks, cones, own, others = _blocks(problem.law, contacts, K, state.t)
     first, normal, multipliers = cones.rows, cones.axis, place.zeros(m)
@@ -93,21 +95,22 @@ def _blocks(law: Coulomb, contacts: Contacts, K: Rows, t: float) -> tuple[Rows, 
     if law.surface_velocity:
         surfaces = surface_velocities(law, chosen, t)
         by_block[:, :d] += surfaces - (surfaces * normal).sum(axis=1)[:, None] * normal
-    c, equal = by_block.ravel(), None
+    c, equal, bound = by_block.ravel(), None, None
     length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
     if len(others):
         from scipy.sparse import csr_array, vstack
 
-        G = Sparse(csr_array(vstack([G.tocsr(), pose.on_bodies(K.G.rows(others)).tocsr()])))
+        G = Sparse(csr_array(vstack([G.tocsr(), K.G.rows(others).tocsr()])))
         c, length, noise = (
             np.append(one, two[others]) for one, two in ((c, K.c), (length, K.length), (noise, K.noise))
         )
         equal = None if K.equal is None else np.append(np.zeros(first, dtype=bool), K.equal[others])
+        bound = None if K.bound is None else np.append(np.full(first, np.inf), K.bound[others])
 
     def describe(row: int) -> str:
         return K.describe(int(own[row // size] if row < first else others[row - first]))
 
-    return Rows(G, c, length, noise, equal, describe, cones), cones, own, others
+    return Rows(G, c, length, noise, equal, describe, cones, bound), cones, own, others
 
 
 def friction_blocks(law: Coulomb, contacts: Contacts, t: float) -> tuple[LinearMap, Cones]:
