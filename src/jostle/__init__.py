@@ -57,6 +57,7 @@ if _typing.TYPE_CHECKING:
         macro,
         models,
         scenarios,
+        shapes,
         study,
         terminal,
         theory,
@@ -128,6 +129,7 @@ __all__ = [
     "sensitivity",
     "sensitivity_by_events",
     "sets",
+    "shapes",
     "solve",
     "solve_by_events",
     "solvers",
@@ -139,8 +141,8 @@ __all__ = [
 ]
 
 _LAZY = (
-    "analysis", "crowds", "endings", "impacts", "io", "macro", "models", "scenarios", "study", "terminal", "theory",
-    "vibro", "viz",
+    "analysis", "crowds", "endings", "impacts", "io", "macro", "models", "scenarios", "shapes", "study", "terminal",
+    "theory", "vibro", "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
 
