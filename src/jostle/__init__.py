@@ -51,12 +51,12 @@ if _typing.TYPE_CHECKING:
     from jostle import (
         analysis,
         crowds,
-        endings,
         impacts,
         io,
         macro,
         models,
         scenarios,
+        stopping,
         study,
         terminal,
         theory,
@@ -112,7 +112,6 @@ __all__ = [
     "constraints",
     "convex",
     "crowds",
-    "endings",
     "errors",
     "gradients",
     "impact",
@@ -131,6 +130,7 @@ __all__ = [
     "solve",
     "solve_by_events",
     "solvers",
+    "stopping",
     "study",
     "terminal",
     "theory",
@@ -139,7 +139,7 @@ __all__ = [
 ]
 
 _LAZY = (
-    "analysis", "crowds", "endings", "impacts", "io", "macro", "models", "scenarios", "study", "terminal", "theory",
+    "analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "stopping", "study", "terminal", "theory",
     "vibro", "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
