@@ -51,13 +51,13 @@ if _typing.TYPE_CHECKING:
     from jostle import (
         analysis,
         crowds,
-        endings,
         impacts,
         io,
         macro,
         models,
         scenarios,
         shapes,
+        stopping,
         study,
         terminal,
         theory,
@@ -113,7 +113,6 @@ __all__ = [
     "constraints",
     "convex",
     "crowds",
-    "endings",
     "errors",
     "gradients",
     "impact",
@@ -133,6 +132,7 @@ __all__ = [
     "solve",
     "solve_by_events",
     "solvers",
+    "stopping",
     "study",
     "terminal",
     "theory",
@@ -141,7 +141,7 @@ __all__ = [
 ]
 
 _LAZY = (
-    "analysis", "crowds", "endings", "impacts", "io", "macro", "models", "scenarios", "shapes", "study", "terminal",
+    "analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "shapes", "stopping", "study", "terminal",
     "theory", "vibro", "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
