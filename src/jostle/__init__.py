@@ -52,12 +52,13 @@ if _typing.TYPE_CHECKING:
     from jostle import (
         analysis,
         crowds,
-        endings,
         impacts,
         io,
         macro,
         models,
         scenarios,
+        shapes,
+        stopping,
         study,
         terminal,
         theory,
@@ -115,7 +116,6 @@ __all__ = [
     "constraints",
     "convex",
     "crowds",
-    "endings",
     "errors",
     "gradients",
     "impact",
@@ -131,9 +131,11 @@ __all__ = [
     "sensitivity",
     "sensitivity_by_events",
     "sets",
+    "shapes",
     "solve",
     "solve_by_events",
     "solvers",
+    "stopping",
     "study",
     "terminal",
     "theory",
@@ -142,8 +144,8 @@ __all__ = [
 ]
 
 _LAZY = (
-    "analysis", "crowds", "endings", "impacts", "io", "macro", "models", "scenarios", "study", "terminal", "theory",
-    "vibro", "viz",
+    "analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "shapes", "stopping", "study", "terminal",
+    "theory", "vibro", "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
 
