@@ -334,14 +334,38 @@ class Contacts:
         return RowsOfBodies(self.pose, self.G, None if self.joints is None else self.joints.G)
 
     def magnitude(self, way: float, turned: float) -> Array:
-        """(m,) by how much gaps change at most where parts move by `way` along each axis, and bodies move and turn."""
+        """By how much gaps change at most where bodies move and turn.
+
+        Parameters
+        ----------
+        way : float
+            How far each part moves along each axis.
+        turned : float
+            How far each body moves along each axis, and turns about it.
+
+        Returns
+        -------
+        array, shape (m,)
+            The largest change of each gap.
+        """
         of_parts = self.G.magnitude(np.full(self.G.shape[1], way))
         if self.joints is None:
             return of_parts
         return self._and_joints(of_parts, self.joints.G.magnitude(np.full(self.joints.G.shape[1], turned)))
 
     def bounds(self, h: float) -> Array | None:
-        """(m,) the largest impulse of each row in a time h; None if no motor has a limit."""
+        """The largest impulses of motors in a time.
+
+        Parameters
+        ----------
+        h : float
+            The time.
+
+        Returns
+        -------
+        array, shape (m,), or None
+            One for each row, infinite where there is no limit; None if no row has one.
+        """
         if self.joints is None or not np.isfinite(self.joints.torque).any():
             return None
         torque, none = self.joints.torque, np.full(self.G.shape[0], np.inf)

@@ -455,15 +455,15 @@ class Motion(Problem):
     orientation0 : array_like, optional
         How the bodies are turned at the start: angles in the plane, quaternions (w, x, y, z) in space. None: not
         turned.
-    torque : array_like or callable (t, orientation, spin) -> array, optional
-        Torque on each body, about fixed axes, of bodies with friction and of `Clumps`: one number for each body in the
-        plane, one vector in space. A function gets the arrays of a `Solution` at one time, and is called at the middle
-        of each step. None: no torques.
     inertia : array_like, optional
         Moments of inertia of bodies with friction and of `Clumps`: one number for all or one for each; in space also
         three for each, about the axes in which the arms of its clump are given. These must be the principal axes of the
         body, so that there are no products of inertia. None: that of solid discs or spheres, and of the balls of
         clumps.
+    torque : array_like or callable (t, orientation, spin) -> array, optional
+        Torque on each body, about fixed axes, of bodies with friction and of `Clumps`: one number for each body in the
+        plane, one vector in space. A function gets the arrays of a `Solution` at one time, and is called at the middle
+        of each step. None: no torques.
 
     Attributes
     ----------
@@ -620,10 +620,12 @@ class Motion(Problem):
 
         Parameters
         ----------
-        t, pose, w, h : float, Pose, array, float
+        t, pose, w : float, Pose, array
             As for `spun`.
         mean : array
             The mean of the velocities before and after the step.
+        h : float
+            Time step.
 
         Returns
         -------

@@ -175,6 +175,8 @@ class ConstraintSet:
     of_poses : bool
         True if the gaps depend on how bodies are turned: the set has no `linearise`, but `contacts`, and is given the
         pose at the start (`bound_to`). Its rows are those of joints, the last ones of an intersection.
+    hinged : array of int, shape (m,), or None
+        Pairs of bodies that have no contact with each other, because they are hinged together, by their `pair_keys`.
     on_devices : bool
         True if `linearise` takes arrays of CuPy as well, and each row is a contact of bodies; otherwise runs on a GPU
         are refused.
@@ -197,6 +199,7 @@ class ConstraintSet:
     bodies: Bodies = POINTS
     by_body: bool = False
     of_poses: bool = False
+    hinged: Integers | None = None
     on_devices: bool = False
     crossing: Callable[[Step], Crossing | None] | None = None
 
@@ -453,8 +456,11 @@ class Intersection(ConstraintSet):
         return max([Q.overlap_in(t, pose) for Q in self.sets], default=0.0)
 
     def bound_to(self, pose: Pose) -> Intersection:
-        there = copy(self)
-        there.sets = tuple(Q.bound_to(pose) for Q in self.sets)
+        there, hinged = copy(self), [Q.hinged for Q in self.sets if Q.of_poses and Q.hinged is not None]
+        there.sets = tuple(copy(Q) if keeps_apart(Q) else Q.bound_to(pose) for Q in self.sets)
+        for Q in there.sets if hinged else ():
+            if keeps_apart(Q):
+                Q.hinged = np.concatenate(hinged)
         return there
 
     def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:

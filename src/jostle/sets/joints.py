@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, InTime, at, finite, frozen, numbers, read_only
 from jostle._tools.rotations import AXES, at_lever, cross
-from jostle.bodies import Bodies
+from jostle.bodies import Bodies, pair_keys
 from jostle.contacts import GAP_ROUND_OFF, Contacts, Cutoff, JointRows
 from jostle.convex.linear_map import Dense, LinearMap, Sparse
 from jostle.convex.metric import Metric
@@ -106,8 +106,8 @@ class Joints(ConstraintSet):
 class Hinges(Joints):
     """Hinges between bodies that turn, and between bodies and the ground: machines, chains, pendulums, doors.
 
-    Intersect with `Clumps`, or with `Balls` that have friction, and with walls. Bodies that a hinge joins still touch
-    each other: choose shapes that do not meet near the hinge.
+    Intersect with `Clumps`, or with `Balls` that have friction, and with walls. Two bodies that a hinge joins have no
+    contact with each other, and may overlap.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Hinges(Joints):
         if axes is not None and d == 2:
             raise InvalidValue("hinges in the plane turn about their points: leave out axes=")
         self.axes = None if axes is None else _axes(axes, len(self.pairs), self.kind)
-        self.rows = d if axes is None else 2 * d - 1
+        self.rows, self.hinged = d if axes is None else 2 * d - 1, pair_keys(*self.pairs.T)
         same = _repeated(self.pairs, None)
         if same is not None:
             i, j = self.pairs[same[0]].tolist()
