@@ -170,22 +170,25 @@ def _look_ahead(
                     bucket = _bucket(i, j, last)
                     for b in range(start[bucket], start[bucket + 1]):
                         x, y = people[b, 0] - people[a, 0], people[b, 1] - people[a, 1]
-                        touching = people[a, 2] + people[b, 2]
-                        square, across = x * x + y * y, abs(x * two - y * one) / touching
-                        if square > (touching + reach) ** 2 or cells[b, 0] != i or cells[b, 1] != j:
+                        touching, square = people[a, 2] + people[b, 2], x * x + y * y
+                        if square > (touching + reach) ** 2:
+                            continue
+                        across = abs(x * two - y * one)
+                        ahead = x * one + y * two > 0.0 and across < strip * touching
+                        aside = across > IN_FILE * touching and beside < 1.0
+                        if not (ahead or aside) or cells[b, 0] != i or cells[b, 1] != j:
                             continue
                         gap = np.sqrt(square) - touching
                         if (
-                            gap < least
+                            ahead
+                            and gap < least
                             and gap <= sight
-                            and x * one + y * two > 0.0
-                            and across < strip
                             and not _goes_first(x, y, people[a], people[b], strip * touching)
                         ):
                             least = gap
-                        if across > IN_FILE and gap < ALONE and beside < 1.0:
-                            aside = min((across - IN_FILE) / (ASIDE - IN_FILE), 1.0)
-                            beside = max(beside, aside * min((ALONE - gap) / (ALONE - NEAR), 1.0))
+                        if aside and gap < ALONE:
+                            part = min((across / touching - IN_FILE) / (ASIDE - IN_FILE), 1.0)
+                            beside = max(beside, part * min((ALONE - gap) / (ALONE - NEAR), 1.0))
         out[0, order[a]], out[1, order[a]] = least, beside
 
 
