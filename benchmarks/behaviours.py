@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jostle as jo
-from jostle.crowds import Group, Pedestrians, Plan
+from jostle.crowds import Group, Pedestrians, Plan, weidmann
 
 RADIUS, SPEED, H = 0.2, 1.34, 0.05
 OWN_STEP = 0.01
@@ -230,10 +230,6 @@ def seyfried(spacing: float) -> float:
     return min(max((spacing - 0.36) / 1.06, 0.0), SPEED)
 
 
-def weidmann(density: float) -> float:
-    return float(SPEED * (1.0 - np.exp(-1.913 * (1.0 / density - 1.0 / 5.4))))
-
-
 SEEDS = 10
 """Number of seeds of `Pedestrians`; the other models have one."""
 EXPERIMENTS: dict[str, tuple[Callable[..., float], tuple[Any, ...], int]] = {
@@ -288,7 +284,8 @@ def measured(work: list[Task]) -> dict[tuple[Any, ...], list[float]]:
 def expected(name: str, case: tuple[Any, ...]) -> float | None:
     if name == "doors":
         return FLOW_PER_METRE
-    return {"single file": seyfried, "corridor": weidmann}[name](*case) if name in ("single file", "corridor") else None
+    curves = {"single file": seyfried, "corridor": weidmann}
+    return float(curves[name](*case)) if name in curves else None
 
 
 def print_table(found: dict[tuple[Any, ...], list[float]], models: list[Model]) -> list[dict[str, Any]]:

@@ -66,22 +66,20 @@ from behaviours import (
     rounded,
     single_file,
     walked,
-    weidmann,
 )  # fmt: skip
 from behaviours import door as door_of_100
 from doors import EXPERIMENTS
 
 import jostle as jo
-from jostle.crowds import Group, Link, Pedestrians, Plan
+from jostle.crowds import Group, Link, Pedestrians, Plan, weidmann
 from jostle.verification import situations, verify
+from jostle.verification.situations import STAIR_FLOWS
 
 PEERS = ("JuPedSim, speed", "JuPedSim, force")
 PEOPLE_PER_METRE, FEWEST = 115, 100
 """Number of people before a door for each metre of its width, and the smallest number of people."""
 NEAR = 0.3
 """Flows a metre that differ by less (people/s/m) agree with the regression."""
-STAIR_FLOWS = {"up": 0.85, "down": 0.98}
-"""The largest flows a metre over stairs (people/s/m), Weidmann 1993."""
 
 
 def regression() -> tuple[float, float]:
@@ -292,9 +290,7 @@ OPEN_CORRIDOR = (
 RING = ((0.34, 1.11), (0.73, 0.94), (1.27, 0.70), (1.71, 0.56), (2.26, 0.42), (2.70, 0.35), (3.27, 0.23), (3.71, 0.17))
 BIDIRECTIONAL = ((0.45, 1.52), (0.67, 1.31), (0.99, 1.18), (1.61, 0.85), (2.25, 0.56), (2.56, 0.52))
 """Densities (people/m2) and speeds (m/s) of the Hermes experiments: corridor of 3 m, ring of 1.8 m, two directions."""
-SINGLE_FILE = (
-    (0.64, 0.93), (0.85, 0.86), (1.14, 0.54), (1.38, 0.35), (1.59, 0.25), (1.90, 0.155), (2.12, 0.095), (2.36, 0.05),
-)  # fmt: skip
+SINGLE_FILE = ((0.64, 0.93), *situations.FILE, (2.36, 0.05))
 """People a metre and speeds (m/s), Seyfried et al. 2005."""
 KRETZ = {0.4: (0.88, 0.90), 0.6: (1.12, 1.12), 0.8: (1.39, 1.46), 1.0: (1.71, 2.02), 1.2: (2.03, 2.29)}
 """People a second through doors by their width, from the smallest to the largest of the experiments."""
@@ -349,8 +345,8 @@ def expected(name: str, case: Any, quantity: str = "", density: float | None = N
         return QUANTITIES[name][quantity][1]
     curves: dict[str, Callable[[Any], float]] = {
         "doors": lambda width: level / width + slope, "narrow doors": lambda width: float(np.mean(KRETZ[width])),
-        "single file": dict(SINGLE_FILE).__getitem__, "ring": dict(RING).__getitem__, "corridor": weidmann,
-        "stairs": STAIR_FLOWS.__getitem__,
+        "single file": dict(SINGLE_FILE).__getitem__, "ring": dict(RING).__getitem__, "stairs": STAIR_FLOWS.__getitem__,
+        "corridor": lambda density: float(weidmann(density)),
     }  # fmt: skip
     return round(curves[name](case), 3) if name in curves else None
 
@@ -623,7 +619,7 @@ def main() -> None:
         print("".join(words))
     level, slope = regression()
     figures = {"rows": rows, "errors": errors, "bands": bands, "regression": [round(level, 4), round(slope, 4)]}
-    figures |= {"near": NEAR, "parameters": dict(options.set)}
+    figures |= {"near": NEAR, "parameters": dict(options.set), "seeds": options.seeds}
     figures |= {"curves": {"open corridor": OPEN_CORRIDOR, "ring": RING, "bidirectional": BIDIRECTIONAL}}
     figures |= {"jupedsim": version("jupedsim") if len(models) > 1 else None}
     if options.save:

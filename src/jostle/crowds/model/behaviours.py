@@ -2,20 +2,13 @@
 
 No behaviour increases anybody's desired speed, and all of them depend only on the time and on the positions of people.
 
-    Inhibition    v = min(v0, s / T)    the collision-free speed model of Tordeux, Chraibi & Seyfried 2016, equation (3)
-    TimeGap       the same speed        without ranks: it jumps when somebody enters the strip ahead from the side
-    Repulsion     the direction         of the same model, equation (5): people step aside before they touch
-    Following     people slow down behind slower ones     Venel 2010, "Integrating strategies in numerical modelling of
-    AvoidJams     people leave a jam for another exit     crowd motion", names both; the rules here are our own
-    Reaction      people stand until they have noticed the alarm and decided to leave
-    KnownExits    people know only some of the exits
-    Together      families stay together
-    Pedestrians   the behaviour of people in buildings: `TimeGap` around `Repulsion` around `Quickest`
+`Inhibition`, `TimeGap` and `Repulsion` are parts of the collision-free speed model of Tordeux, Chraibi & Seyfried 2016,
+equations (3) and (5); `TimeGap` jumps when somebody enters the strip ahead from the side. `Following` and `AvoidJams`
+are named by Venel 2010, "Integrating strategies in numerical modelling of crowd motion"; the rules here are our own.
 
-`Repulsion` turns to e = (e0 - sum over the others of strength exp(-gap / decay) n) / |...|, where e0 is the direction
-of the wish inside and n the unit vector to the other. People who touch do not block each other for ever if `TimeGap`
-wraps a `Repulsion` with a strength above 1, which turns both so that neither has the other ahead. Behaviours wrap the
-wish that has the reaction times, so that others walk around people who still stand.
+People who touch do not block each other for ever if `TimeGap` wraps a `Repulsion` with a strength above 1, which turns
+both so that neither has the other ahead. Behaviours wrap the wish that has the reaction times, so that others walk
+around people who still stand.
 
 `BEHAVIOURS` holds the behaviours that scenario files can name.
 """
