@@ -51,12 +51,13 @@ if _typing.TYPE_CHECKING:
     from jostle import (
         analysis,
         crowds,
-        endings,
         impacts,
         io,
         macro,
         models,
         scenarios,
+        shapes,
+        stopping,
         study,
         terminal,
         theory,
@@ -112,7 +113,6 @@ __all__ = [
     "constraints",
     "convex",
     "crowds",
-    "endings",
     "errors",
     "gradients",
     "impact",
@@ -128,9 +128,11 @@ __all__ = [
     "sensitivity",
     "sensitivity_by_events",
     "sets",
+    "shapes",
     "solve",
     "solve_by_events",
     "solvers",
+    "stopping",
     "study",
     "terminal",
     "theory",
@@ -139,8 +141,8 @@ __all__ = [
 ]
 
 _LAZY = (
-    "analysis", "crowds", "endings", "impacts", "io", "macro", "models", "scenarios", "study", "terminal", "theory",
-    "vibro", "viz",
+    "analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "shapes", "stopping", "study", "terminal",
+    "theory", "vibro", "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
 

@@ -82,8 +82,8 @@ def check_unchanged(within: object, count: int, before: int, t: float) -> None:
     if count != before:
         raise InvalidValue(
             f"{within!r} declares constraint_count={count} at t = {t:g} and declared constraint_count={before} "
-            f"before; declare the number of constraints that the set can ever have, present or not; a function returns a "
-            f"large gap for one that does not act"
+            f"before; declare the number of constraints that the set can ever have, present or not; a function returns "
+            f"a large gap for one that does not act"
         )
 
 

@@ -29,8 +29,8 @@ from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NoFriction, NotApproaching, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.base import ConstraintSet, parts
+from jostle.sets.outlines import walls_of
 from jostle.sets.rods import Rods
-from jostle.sets.shapes import walls_of
 from jostle.sets.user import UserSet
 from jostle.sets.walls import Box, HalfSpace, Walls
 from jostle.solvers.automatic import Automatic

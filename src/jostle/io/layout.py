@@ -36,7 +36,7 @@ Only jostle reads the group /jostle.
     normals         the number of components of the normals of each frame
     impulse_times   the time over which the multipliers of each frame acted: a force is p / impulse_time
     checksums       checksums of the data of each frame
-    walls/points    (k, 3) the points of the shapes of all walls, one shape after the other; see `jostle.sets.shapes`
+    walls/points    (k, 3) the points of the shapes of all walls, one shape after the other; see `jostle.sets.outlines`
     walls/shapes    (k, 2) for each shape, the position of its kind in `KINDS` and its number of points
     walls/states    (k, 3) for each state of the walls, the numbers of shapes and points, and a checksum
     walls/frames    for each frame, the numbers of points, of lines and of ends of lines that VTK draws, and the number
@@ -72,7 +72,7 @@ from jostle.io.polydata import points_of
 from jostle.result.facts import Facts, Groups, SavedRods, Units
 from jostle.result.impacts import impact_type
 from jostle.result.recording import STATISTICS
-from jostle.sets.shapes import KINDS, Shape, checked
+from jostle.sets.outlines import KINDS, Shape, checked
 
 Column = tuple[DTypeLike | None, tuple[int, ...]]
 """The type of a data set, None for the precision of the file, float32 or float64; and the shape of a row."""

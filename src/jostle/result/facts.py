@@ -21,8 +21,8 @@ from jostle.errors import InvalidValue
 from jostle.problems import Motion, Problem, Sweeping, carried
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, parts
+from jostle.sets.outlines import Shape, may_move, shapes_of, walls_of
 from jostle.sets.rods import Rods
-from jostle.sets.shapes import Shape, may_move, shapes_of, walls_of
 from jostle.sets.walls import Walls
 
 # The rods of a run, as they are drawn: which bodies and points they join.

@@ -22,7 +22,7 @@ from jostle.result.facts import Facts, drawable
 from jostle.result.impacts import Impacts
 from jostle.result.status import MESSAGES, STOPPED, run_in_words
 from jostle.sets.base import gap_of_present
-from jostle.sets.shapes import Shape
+from jostle.sets.outlines import Shape
 
 DONE_WITH = {
     "plot": "jo.viz.strip(sol)", "show": "jo.viz.strip(sol)", "draw": "jo.viz.draw(sol)",

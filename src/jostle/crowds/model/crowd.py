@@ -28,7 +28,6 @@ from jostle.crowds.model.stairs import StairPaces, Stairs, doors_of, with_lift_d
 from jostle.crowds.model.turns import TakingTurns, narrow
 from jostle.crowds.model.walk import check_reaction, walk, warn_of_units
 from jostle.crowds.model.wish import NEAREST, FreeWish, Wish, behaviours_in_words, check_wish
-from jostle.endings import Empty
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
@@ -43,6 +42,7 @@ from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.presence import Presence
 from jostle.sets.walls import Outside, Segments
+from jostle.stopping import Empty
 
 STANDSTILL = 10.0
 """Time (s) without movement that makes a blockade."""

@@ -53,7 +53,7 @@ class Shape(NamedTuple):
     kind : str
         Kind of the shape: "plane", "box", "ball", "bowl", "segments", "line", "solid" or "vessel".
     points : array, shape (m, d)
-        Points in the space of one body; their meaning depends on the kind, see `jostle.sets.shapes`.
+        Points in the space of one body; their meaning depends on the kind, see `jostle.sets.outlines`.
 
     Examples
     --------
@@ -78,7 +78,7 @@ OUTLINES: Registry[Outliner] = Registry(
     "jostle.outlines",
     "outline",
     {
-        name: f"jostle.sets.shapes:{function}"
+        name: f"jostle.sets.outlines:{function}"
         for name, function in (
             ("HalfSpace", "half_space"), ("Box", "box"), ("Line", "box"), ("Outside", "balls"), ("Inside", "balls"),
             ("Segments", "segments"), ("Polygons", "polygons"), ("Vessel", "vessel"),
@@ -469,7 +469,7 @@ def surfaces(shapes: Sequence[Shape]) -> list[Revolved]:
     """The curved walls among the shapes in space.
 
     >>> import jostle as jo
-    >>> from jostle.sets.shapes import shapes_of
+    >>> from jostle.sets.outlines import shapes_of
     >>> [bucket] = surfaces(shapes_of(jo.Vessel([(0, 0), (1, 0), (1, 2)]) & jo.HalfSpace([0, 0, 1]), 0.0))
     >>> bucket.profile.tolist()
     [[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]]
