@@ -270,6 +270,10 @@ class Family(NamedTuple):
             raise Lost("the orbit rests on a wall at the start of a period; choose another t0")
         return found
 
+    def beside(self, guess: Array, normal: Array) -> tuple[Array, Mapped]:
+        """The point of the curve in the plane through a guess."""
+        return self.solved(guess, lambda z, _: (np.array([normal @ (z - guess)]), normal[None]))
+
     def multipliers(self, found: Mapped) -> NDArray[np.complex128]:
         d = len(found.end[0])
         return np.asarray(np.linalg.eigvals(found.derivative[0, :, :d] + np.eye(d)), dtype=complex)
@@ -449,7 +453,7 @@ def follow_doubled(branch: Branch, number: Natural, *, longest: Positive = 0.02,
     while step > SHORTEST:
         guess = z + step * across
         try:
-            new, _ = family.solved(guess, lambda z, _, guess=guess: (np.array([across @ (z - guess)]), across[None]))
+            new, _ = family.beside(guess, across)
             if np.linalg.norm(new - guess) < 0.5 * step:
                 return _Walk(family, new, new - z, longest, max_points).branch()
         except Lost:
@@ -472,7 +476,7 @@ class _Walk:
         step, ending = self.longest, f"it has {self.most} points"
         while len(self.path) < self.most:
             try:
-                z, found = self._corrected(self.z, self.z + step * self.tangent, self.tangent)
+                z, found = self.family.beside(self.z + step * self.tangent, self.tangent)
                 tangent = _tangent(found, self.tangent)
                 if tangent @ self.tangent < SHARPEST_TURN or found.hits[0] != self.found.hits[0]:
                     raise Lost("the branch turns sharply")
@@ -496,10 +500,6 @@ class _Walk:
                 break
         return self._branch(ending)
 
-    def _corrected(self, origin: Array, guess: Array, normal: Array) -> tuple[Array, Mapped]:
-        """The point of the curve in the plane through a guess."""
-        return self.family.solved(guess, lambda z, _: (np.array([normal @ (z - guess)]), normal[None]))
-
     def _append(self, z: Array, found: Mapped, tangent: Array) -> None:
         self.z, self.found, self.tangent = z, found, tangent
         self.path.append(z)
@@ -516,7 +516,7 @@ class _Walk:
         length = float(np.linalg.norm(chord))
 
         def point(s: float) -> tuple[Array, Mapped]:
-            return self._corrected(self.z, self.z + s * chord, chord / length)
+            return self.family.beside(self.z + s * chord, chord / length)
 
         def turning(s: float) -> float:
             return float(_tangent(point(s)[1], self.tangent)[-1])

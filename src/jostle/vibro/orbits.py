@@ -154,7 +154,7 @@ def mapped(copies: Copies, h: Array, steps: int, unit: Array, directions: Array 
     reasons = march.reasons()
     for k in np.flatnonzero(~np.isfinite(derivative).all(axis=(1, 2)) & (march.counts[:, STATUS] == GOES_ON)):
         reasons[k] = "the derivative of the motion is not finite"
-    rests = (march.touched[:, 0] > 0.0).any(axis=1)
+    rests: Booleans = np.any(march.touched[:, 0] > 0.0, axis=1)
     return Mapped(end, derivative, march.grazing[:, 0], march.grazing[:, 1:], march.counts[:, HITS], rests, reasons)
 
 
