@@ -56,6 +56,7 @@ if _typing.TYPE_CHECKING:
         macro,
         models,
         scenarios,
+        shapes,
         stopping,
         study,
         terminal,
@@ -127,6 +128,7 @@ __all__ = [
     "sensitivity",
     "sensitivity_by_events",
     "sets",
+    "shapes",
     "solve",
     "solve_by_events",
     "solvers",
@@ -139,8 +141,8 @@ __all__ = [
 ]
 
 _LAZY = (
-    "analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "stopping", "study", "terminal", "theory",
-    "vibro", "viz",
+    "analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "shapes", "stopping", "study", "terminal",
+    "theory", "vibro", "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
 

@@ -14,6 +14,8 @@ AXES = {2: 1, 3: 3}
 """The number of axes about which a body turns, by the dimension of space."""
 MAX_ITERATIONS = 20
 """Newton iterations of a free rotation; three or four are usual."""
+DIAGONAL = 1e-9
+"""Largest product of inertia, as a fraction of the moments, for which the given axes count as principal ones."""
 ROUND_OFF = 16 * float(np.finfo(float).eps)
 
 
@@ -60,6 +62,26 @@ def matrices(turn: Array) -> Array:
     R[:, 1, 0], R[:, 1, 1], R[:, 1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
     R[:, 2, 0], R[:, 2, 1], R[:, 2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
     return R
+
+
+def principal(tensor: Array) -> tuple[Array, Array]:
+    """The orientation (4,) of the principal axes of an inertia tensor (3, 3), and the moments (3,) about them.
+
+    A tensor that is diagonal up to a fraction of 1e-9 keeps the axes in which it was given.
+
+    >>> axes, moments = principal(np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 3.5]]))
+    >>> abs(axes).round(6).tolist(), moments.round(12).tolist()
+    ([0.92388, 0.0, 0.0, 0.382683], [1.0, 3.0, 3.5])
+    """
+    if np.abs(tensor - np.diag(tensor.diagonal())).max() <= DIAGONAL * np.abs(tensor).max():
+        return np.array([1.0, 0.0, 0.0, 0.0]), tensor.diagonal().copy()
+    moments, E = np.linalg.eigh(tensor)
+    if np.linalg.det(E) < 0.0:
+        E[:, 0] *= -1.0
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(E).as_quat()
+    return np.array([w, x, y, z]), moments
 
 
 def product(one: Array, two: Array) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Integers, finite, floats, lowest
-from jostle._tools.rotations import AXES
+from jostle._tools.rotations import AXES, matrices, principal
 from jostle.bodies import Parts
 from jostle.contacts import Contacts, Cutoff
 from jostle.errors import InvalidValue
@@ -139,12 +139,5 @@ def _principal(arms: Array, radii: Array) -> tuple[Array, Array, Array]:
     if d == 2:
         return arms, np.zeros(1), np.array([[own + float(m @ (arms * arms).sum(axis=1))]])
     tensor = np.eye(3) * (own + float(m @ (arms * arms).sum(axis=1))) - np.einsum("k,ki,kj->ij", m, arms, arms)
-    if np.abs(tensor - np.diag(tensor.diagonal())).max() <= CENTRED * np.abs(tensor).max():
-        return arms, np.array([[1.0, 0.0, 0.0, 0.0]]), tensor.diagonal()[None].copy()
-    moments, E = np.linalg.eigh(tensor)
-    if np.linalg.det(E) < 0.0:
-        E[:, 0] *= -1.0
-    from scipy.spatial.transform import Rotation
-
-    x, y, z, w = Rotation.from_matrix(E).as_quat()
-    return arms @ E, np.array([[w, x, y, z]]), moments[None]
+    turn, moments = principal(tensor)
+    return arms @ matrices(turn[None])[0], turn[None], moments[None]
