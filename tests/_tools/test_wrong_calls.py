@@ -561,7 +561,7 @@ def calls(path):
         within=jo.vibro.Gaps(lambda t, q, p: q[0] - p[0] * np.sin(2 * np.pi * t), flat=True, moving=True),
     )  # fmt: skip
     followed = {
-        "copies": shaken, "to": 0.005, "period": lambda p: 1.0, "steps": 40, "parameter": 0, "times": 1, "longest": 0.1,
+        "copies": shaken, "to": 0.03, "period": lambda p: 1.0, "steps": 40, "parameter": 0, "times": 1, "longest": 0.1,
         "max_points": 100,
     }  # fmt: skip
     branch = jo.vibro.follow(**followed)
@@ -580,6 +580,7 @@ def calls(path):
         "lyapunov_spectra": {**periods, "skip": 1},
         "basins": {**periods, "periods": 20, "most": 8, "tol": 1e-5},
         "follow": followed,
+        "follow_doubled": {"branch": branch, "number": 0, "longest": 0.1, "max_points": 5},
         "follow_point": {
             "branch": branch, "number": 0, "parameter": 1, "to": 0.7, "longest": 0.1, "max_points": 5,
         },
