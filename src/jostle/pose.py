@@ -210,10 +210,9 @@ class RowsOfBodies(LinearMap):
     on_parts: LinearMap
     on_w: LinearMap | None = None
 
-    @cached_property
-    def shape(self) -> tuple[int, int]:
+    def __post_init__(self) -> None:
         d, more = self.pose.q.shape[-1], 0 if self.on_w is None else self.on_w.shape[0]
-        return self.on_parts.shape[0] + more, self.pose.count * (d + AXES[d])
+        object.__setattr__(self, "shape", (self.on_parts.shape[0] + more, self.pose.count * (d + AXES[d])))
 
     def __matmul__(self, u: Array) -> Array:
         rates = self.on_parts @ self.pose.velocities(u.reshape(self.pose.count, -1)).ravel()

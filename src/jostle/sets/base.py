@@ -15,9 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
+from jostle._tools.frozen import with_fields
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import POINTS, Bodies
-from jostle.contacts import Contacts, Cutoff, JointRows, by_pair, check_owned, check_unchanged, of_bodies
+from jostle.contacts import (
+    BY_NORMALS,
+    Contacts,
+    Cutoff,
+    JointRows,
+    by_pair,
+    check_owned,
+    check_unchanged,
+    of_bodies,
+)
 from jostle.convex.linear_map import Dense, stacked
 from jostle.errors import InvalidValue
 from jostle.pose import Pose
@@ -56,7 +66,7 @@ def joined(parts: Sequence[Contacts], q: Array, names: Callable[[int, int], str]
         words.append((start, end, part.describe if part.constraint_count or part.normal is None else None))
         numbers += part.constraint_count
         curvature_parts.append(part.curvature or partial(place_of(q).full, len(part.gap), np.nan))
-    G, joints = None, JointRows.joined([part.joints for part in parts if part.joints is not None])
+    G, joints = BY_NORMALS, JointRows.joined([part.joints for part in parts if part.joints is not None])
     if normal is None:
         G = stacked(*([one.G for one in parts if one.G.shape[0]] or [first.G]), pairs=both[:, : _rows_of_parts(parts)])
     return Contacts(
@@ -273,7 +283,7 @@ class ConstraintSet:
             cutoff = 2.0 * highest(cutoff, 0.0)
         contacts = self.linearise(t, q, cutoff)
         if contacts.at is None:  # without it, the round-off of a gap would be an overlap, or a contact would be open
-            contacts = replace(contacts, at=q)
+            contacts = with_fields(contacts, at=q)
         if contacts.known and not is_of_jostle(self):  # a class that inherits what `known` says
             contacts = replace(contacts, known=False)
         return contacts if self.moving is False else in_motion(self, contacts, q)
@@ -393,6 +403,10 @@ class Free(ConstraintSet):
     def overlap(self, t: float, q: Array) -> float:
         # The deepest overlap, which is 0.
         return 0.0
+
+    def gaps(self, t: float, q: Array) -> Array:
+        # None.
+        return place_of(q).zeros(0)
 
     def linearise(self, t: float, q: Array, cutoff: float = np.inf) -> Contacts:
         # No contacts.
@@ -564,7 +578,7 @@ def in_pose(contacts: Contacts, pose: Pose) -> Contacts:
     """The contacts with the pose that they belong to, if the bodies turn."""
     if pose.orientation is None:
         return contacts
-    return replace(contacts, pose=pose, part_count=pose.centres.size // pose.q.shape[-1])
+    return with_fields(contacts, pose=pose, part_count=pose.centres.size // pose.q.shape[-1])
 
 
 def gap_of_present(within: ConstraintSet, t: float, pose: Pose) -> float:
@@ -626,7 +640,7 @@ def in_motion(Q: ConstraintSet, contacts: Contacts, q: Array) -> Contacts:
     """The contacts of a set at q with `Contacts.gap_at`, if the set may move and did not give it."""
     if Q.moving is False or contacts.gap_at is not None:
         return contacts
-    return replace(contacts, gap_at=partial(_gaps_of, Q, contacts.pairs, q))
+    return with_fields(contacts, gap_at=partial(_gaps_of, Q, contacts.pairs, q))
 
 
 def _gaps_of(Q: ConstraintSet, pairs: Integers, q: Array, t: float, rows: Integers) -> Array:
