@@ -398,7 +398,15 @@ def calls():
         },
         "Following": {"wish": at["walk"], "radii": [0.25, 0.25], "sight": 2.0},
         "Inhibition": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
-        "Pedestrians": {"T": 0.6, "strip": 0.7, "own": 1.5, "others": 4.0, "strength": 2.0, "decay": 0.1},
+        "Pedestrians": {
+            "T": 0.6,
+            "T_file": 1.0,
+            "strip": 0.7,
+            "own": 1.5,
+            "others": 4.0,
+            "strength": 2.0,
+            "decay": 0.1,
+        },
         "Quickest": {
             "wish": at["walk"],
             "plan": room,
@@ -409,7 +417,7 @@ def calls():
             "every": 0.5,
         },
         "Repulsion": {"wish": at["walk"], "radii": [0.25, 0.25], "strength": 2.0, "decay": 0.1},
-        "TimeGap": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6, "strip": 0.7},
+        "TimeGap": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6, "T_file": 1.0, "strip": 0.7},
         "walk": {"plan": room, "radius": 0.25, "speed": 1.0, "goal": None, "spacing": 0.1, "closed": (), "stops": None},
     }
     models = {
