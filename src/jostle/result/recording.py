@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
 from jostle._tools.rotations import AXES
+from jostle.bodies import UNTURNED
 from jostle.contacts import Contacts, by_pair
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
@@ -390,12 +391,15 @@ class Turned(NamedTuple):
 
     @staticmethod
     def of(state: State) -> Turned | None:
-        """That of a state; None if its bodies do not turn."""
+        """That of a state, where bodies that are away are not turned; None if its bodies do not turn."""
         if state.pose.orientation is None:
             return None
         orientation, spin, (_, tangential, rolling) = state.orientation, state.spin, state.impulses
         assert orientation is not None
         assert spin is not None
+        if state.presence is not None:  # files do not have those who are away
+            here, away = state.presence.here, 0.0 if orientation.ndim == 1 else UNTURNED
+            orientation = np.where(here if orientation.ndim == 1 else here[:, None], orientation, away)
         if tangential is None or rolling is None:
             d = state.q.shape[-1]
             tangential, rolling = np.zeros((0, d)), np.zeros((0, AXES[d]))
@@ -441,7 +445,8 @@ class MemorySaver(Saver):
         z = getattr(state.memory, "z", None)
         q = state.q if state.presence is None else shown(state)
         p = state.multipliers
-        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.impulse_time, Turned.of(state)))
+        turned = None if state.pose.orientation is None else Turned.of(state)
+        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.impulse_time, turned))
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme, before, after, h))
