@@ -16,16 +16,16 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
-from typing import Any, Never, TypeGuard, cast, overload
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle import kernels
-from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, floats, highest, lowest, place_of
 from jostle._tools.displays import html
 from jostle.bodies import POINTS, Bodies
-from jostle.convex.linear_map import Dense, LinearMap, NormalRows
+from jostle.convex.linear_map import Dense, LinearMap, NormalRows, as_map
 from jostle.convex.polyhedron import Cone
 from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
@@ -119,6 +119,9 @@ over the length; a larger difference is a contradiction."""
 MAX_INCOMPATIBLE = 0.1
 """Gaps of equalities that depend on each other contradict each other beyond this fraction of the largest gap."""
 
+BY_NORMALS: Any = None
+"""`Contacts.G` of contacts of bodies whose map is made from their normals when it is first asked for."""
+
 Cutoff = float | Array
 """Largest gap of a pair that is kept: one number, or cutoff_i + cutoff_j of two bodies and cutoff_i of a body and a
 wall, where each body has a cutoff (n,)."""
@@ -136,34 +139,6 @@ def map_of_bodies(pairs: Integers, normal: Array, count: int, positions: Array |
     return NormalRows(pairs[0], pairs[1], normal, count, positions, known=True)
 
 
-class _Gradients:
-    """`Contacts.G`: where only the normals were given, the map is made when it is first asked for."""
-
-    @overload
-    def __get__(self, contacts: None, kind: type) -> Never: ...
-
-    @overload
-    def __get__(self, contacts: Contacts, kind: type) -> LinearMap: ...
-
-    def __get__(self, contacts: Contacts | None, kind: type) -> LinearMap:
-        if contacts is None:
-            raise AttributeError  # which tells the dataclass that there is no default
-        G: LinearMap | None = contacts.__dict__["G"]
-        if G is None:
-            if contacts.normal is None or contacts.at is None:
-                raise InvalidValue(
-                    "contacts need gradients G, or the normals and the configuration that they belong to"
-                )
-            at, shape = contacts.at, (contacts.part_count, contacts.normal.shape[1])
-            positions = at.reshape(shape) if at.size == shape[0] * shape[1] else None
-            G = map_of_bodies(contacts.pairs.T, contacts.normal, contacts.part_count, positions)
-            contacts.__dict__["G"] = G
-        return G
-
-    def __set__(self, contacts: Contacts, G: LinearMap | None) -> None:
-        contacts.__dict__["G"] = G
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Contacts:
     """The gaps of a set at one configuration, and their gradients.
@@ -173,12 +148,12 @@ class Contacts:
 
     Parameters
     ----------
-    gap : array, shape (m,)
+    gap : array_like, shape (m,)
         Gaps g_i(t, q).
-    G : LinearMap, shape (m, N), optional
-        Gradients dg/dq. None: all rows are contacts of bodies with these normals, and the map is made when it is first
-        asked for.
-    pairs : array of int, shape (m, 2)
+    G : array_like or LinearMap, shape (m, N), optional
+        Gradients dg/dq; the attribute is a map. None: all rows are contacts of bodies with these normals, and the map
+        is made when it is first asked for.
+    pairs : array_like of int, shape (m, 2)
         Who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k on the whole
         configuration. The same pair keeps its numbers from step to step.
     constraint_count : int
@@ -225,8 +200,8 @@ class Contacts:
     """
 
     gap: Array
-    G: _Gradients = _Gradients()
-    pairs: Integers  # type: ignore[misc]  # the descriptor is no default
+    G: LinearMap
+    pairs: Integers
     _: KW_ONLY
     constraint_count: int
     length: Any = None
@@ -242,6 +217,8 @@ class Contacts:
     known: bool = False
 
     def __post_init__(self) -> None:
+        if vars(self)["G"] is None:
+            del vars(self)["G"]
         if not self.known:
             self._check()
         if not self.known or getattr(self.length, "ndim", 0) == 0:
@@ -251,26 +228,39 @@ class Contacts:
 
     def _check(self) -> None:
         """Refuse what does not belong together, and keep the numbers as compiled kernels take them."""
-        if vars(self)["G"] is not None:  # a class may change the gradients that it inherits, and leave the normals
-            object.__setattr__(self, "normal", None)
-        elif ((self.pairs[:, 0] < 0) | (self.pairs >= self.part_count).any(axis=1)).any():
+        pairs = self.pairs if hasattr(self.pairs, "dtype") else np.asarray(self.pairs)
+        pairs = contiguous(pairs, np.int64) if pairs.dtype.kind in "iu" else pairs  # others are refused with their set
+        vars(self).update(gap=floats(self.gap, "C", "gap"), pairs=pairs)
+        if "G" in vars(self):  # a class may change the gradients that it inherits, and leave the normals
+            G = as_map(self.G)
+            vars(self).update(G=Dense(contiguous(G.array)) if isinstance(G, Dense) else G, normal=None)
+        elif pairs.ndim != 2 or ((pairs[:, 0] < 0) | (pairs >= self.part_count).any(axis=1)).any():
             raise InvalidValue(
                 f"contacts without gradients G are between bodies 0 to part_count - 1 = {self.part_count - 1} or with "
-                f"walls, and their pairs are {self.pairs.tolist()[:5]}: give part_count, the number of bodies, or G"
+                f"walls, and their pairs are {pairs.tolist()[:5]}: give part_count, the number of bodies, or G"
             )
         if not len(self.gap) == len(self.pairs) == self.G.shape[0]:
             raise InvalidValue(
                 f"a set gives {len(self.gap)} gaps, {self.G.shape[0]} gradients and {len(self.pairs)} pairs: give one "
                 f"of each for every constraint"
             )
-        if isinstance(self.gap, np.ndarray):
-            object.__setattr__(self, "gap", np.ascontiguousarray(self.gap, dtype=float))
-            if self.pairs.dtype.kind in "iu":
-                object.__setattr__(self, "pairs", np.ascontiguousarray(self.pairs, dtype=np.int64))
-            if isinstance(self.G, Dense):
-                object.__setattr__(self, "G", Dense(np.ascontiguousarray(self.G.array, dtype=float)))
         if (undefined := self.gap != self.gap).any():  # NaN alone differs from itself
             raise NotFinite(f"the gap of {self.describe(int(undefined.argmax()))} is NaN")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> LinearMap:
+            """`G`, which is made when it is first asked for, where only the normals were given."""
+            if name != "G":
+                raise AttributeError(f"contacts have no {name!r}")
+            if self.normal is None or self.at is None:
+                raise InvalidValue(
+                    "contacts need gradients G, or the normals and the configuration that they belong to"
+                )
+            at, shape = self.at, (self.part_count, self.normal.shape[1])
+            positions = at.reshape(shape) if at.size == shape[0] * shape[1] else None
+            G = vars(self)["G"] = map_of_bodies(self.pairs.T, self.normal, self.part_count, positions)
+            return G
 
     def __repr__(self) -> str:
         smallest = f", smallest gap {lowest(self.gap, np.inf):.3g}" if len(self.gap) else ""
@@ -332,7 +322,7 @@ class Contacts:
         arms, wall = place.zeros((len(i), 2)), j < 0
         if radii is not None:
             arms[:, 0], arms[:, 1] = radii[i], np.where(wall, 0.0, radii[np.maximum(j, 0)])
-        two = np.flatnonzero(~wall)
+        two = (~wall).nonzero()[0]
         if len(two):  # both touch the same point, also where radii have grown: angular momentum stays as it is
             gap = self.gap[two] if self.gap_at is None else self.gap_at(t, two)
             arms[two] += gap[:, None] / 2.0
@@ -490,7 +480,7 @@ class Contacts:
         normal = None if self.normal is None else self.normal[rows]
         return Contacts(
             self.gap[rows],
-            None if vars(self)["G"] is None else self.G.rows(rows),
+            self.G.rows(rows) if "G" in vars(self) else BY_NORMALS,
             self.pairs[rows],
             constraint_count=self.constraint_count,
             length=self.length[rows],

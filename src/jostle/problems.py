@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Truths, accepts, check_arguments, described, required_arguments
-from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
+from jostle._tools.arrays import Array, alike, finite, lowest, numbers, read_only, to_device, to_host
 from jostle._tools.of_run import Remembers as Remembers
 from jostle._tools.of_run import remembering
 from jostle._tools.pickling import check_parts
@@ -271,6 +271,11 @@ class Problem:
     def w0(self) -> Array:
         """The velocities of all that moves at the start, see `jostle.pose`."""
         return read_only(self.pose0.joined(getattr(self, "v0", np.zeros_like(self.q0)), self.spin0))
+
+    @cached_property
+    def smallest_length(self) -> float:
+        """The smallest length of bodies whose radii do not depend on time, and walls; infinite if there is none."""
+        return smallest_length(self.bodies, self.within, 0.0)
 
     def changes(self) -> Sequence[Change]:
         """What acts on the state after each step of a run, such as sources and outlets, gates and stairs.
@@ -801,7 +806,14 @@ def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: 
 
 def _attributes(problem: Any) -> dict[str, Any]:
     """The attributes of a problem, without those that follow from others."""
-    return {name: value for name, value in vars(problem).items() if name not in ("pose0", "w0")}
+    return {name: value for name, value in vars(problem).items() if name not in ("pose0", "w0", "smallest_length")}
+
+
+def smallest_length(bodies: Bodies, within: ConstraintSet, t: float) -> float:
+    """The smallest length of bodies and walls at a time; infinite if there is none."""
+    smallest = lowest(bodies.radii_at(t), np.inf) if bodies.parts is None else bodies.parts.length
+    own = (getattr(Q, "own_length", None) for Q in parts(within))
+    return min(length or np.inf for length in (max(smallest, 0.0), *own))  # negative radii are refused elsewhere
 
 
 def _set(problem: Any, **values: Any) -> None:

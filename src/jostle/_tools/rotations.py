@@ -25,9 +25,11 @@ def crossed(spin: Array, arm: Array) -> Array:
     >>> crossed(np.array([2.0]), np.array([[1.0, 1.0]])).tolist()
     [[-2.0, 2.0]]
     """
-    if arm.shape[1] == 2:
-        return np.stack([-spin * arm[:, 1], spin * arm[:, 0]], axis=1)
-    return cross(spin, arm)
+    if arm.shape[1] == 3:
+        return cross(spin, arm)
+    out: Array = place_of(arm).empty(arm.shape)
+    out[:, 0], out[:, 1] = -spin * arm[:, 1], spin * arm[:, 0]
+    return out
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -148,7 +150,8 @@ def at_lever(lever: Array, axes: Array | None) -> Array:
     """
     m, d = lever.shape
     block = np.zeros((m, d, d + AXES[d]))
-    block[:, :, :d] = np.eye(d)
+    for k in range(d):
+        block[:, k, k] = 1.0
     if d == 2:
         block[:, 0, 2], block[:, 1, 2] = -lever[:, 1], lever[:, 0]
         return block

@@ -68,11 +68,6 @@ class Rows:
             None if self.cones is None else self.cones.only(rows),
         )
 
-    def with_length_at_most(self, most: float) -> Rows:
-        """The same rows, where no length is larger."""
-        length = np.minimum(self.length, most)
-        return Rows(self.G, self.c, length, self.noise, self.equal, self.describe, self.cones)
-
     def with_noise(self, part: float) -> Rows:
         """The same rows, where slacks of contacts with friction up to a part of their length count as zero."""
         cones = self.cones

@@ -441,7 +441,8 @@ class MemorySaver(Saver):
         z = getattr(state.memory, "z", None)
         q = state.q if state.presence is None else shown(state)
         p = state.multipliers
-        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.impulse_time, Turned.of(state)))
+        turned = None if state.pose.orientation is None else Turned.of(state)
+        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.impulse_time, turned))
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme, before, after, h))

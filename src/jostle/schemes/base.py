@@ -10,6 +10,7 @@ import numpy as np
 from jostle._tools.arguments import NamedArguments, check_fields
 from jostle._tools.arrays import read_only
 from jostle._tools.citations import cite
+from jostle._tools.frozen import with_fields
 from jostle.contacts import Contacts, check_start, check_unchanged
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import all_finite
@@ -271,19 +272,16 @@ class Scheme(NamedArguments):
             check_unchanged(problem.within, after.contacts.constraint_count, state.contacts.constraint_count, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
-        told = (
-            after.impulse_time is not state.impulse_time and after.impulse_time == after.impulse_time
-        )  # neither copied nor NaN
-        after = replace(
+        time = after.impulse_time
+        after = with_fields(
             after,
             t=after.t if t_next is None else t_next,
             overshoot=self._overshoot(there, after, ours, t_next),
             presence=state.presence,
-            impulse_time=after.impulse_time if told else h,
+            impulse_time=h if time is state.impulse_time or time != time else time,  # not copied and not NaN
         )
         read_only(after.q)
         read_only(after.w)
-        check_finite(after.q, "position")
         check_resolution(there, after)
         if after.pose.orientation is not None and after.spin is not None:
             check_finite(after.spin, "spin")

@@ -14,7 +14,7 @@ from jostle.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.parallel import all_finite
-from jostle.problems import Motion, Sweeping
+from jostle.problems import Motion, Sweeping, smallest_length
 from jostle.schemes.capabilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, part_of, parts
@@ -124,17 +124,16 @@ FEWEST_UNITS = 100.0
 
 
 def check_resolution(problem: Motion | Sweeping, state: State) -> None:
-    """Refuse coordinates so large that their round-off is no longer small beside the bodies.
+    """Refuse coordinates that are not finite, or so large that round-off is no longer small beside the bodies.
 
     Gaps, and velocities that are differences of positions over h, would be round-off: balls would gain energy.
     """
-    sizes = _sizes(problem, state)
-    bodies = problem.bodies
-    smallest = lowest(bodies.radii_at(state.t), math.inf) if bodies.parts is None else bodies.parts.length
-    length = smallest if smallest > 0.0 else math.inf  # other radii are refused elsewhere
-    for Q in parts(problem.within):
-        length = min(length, getattr(Q, "own_length", None) or math.inf)
-    if math.ulp(highest(sizes, 0.0)) > COARSEST * length:
+    sizes, swells = _sizes(problem, state), problem.bodies.swell
+    length = smallest_length(problem.bodies, problem.within, state.t) if swells else problem.smallest_length
+    largest = highest(sizes, 0.0)
+    if not math.isfinite(largest):
+        check_finite(state.q, "position")
+    if math.ulp(largest) > COARSEST * length:
         raise _too_far(problem, sizes, f"the smallest length of the bodies and walls, {length:.3g}")
 
 

@@ -37,14 +37,13 @@ def project_on_contacts(
 ) -> tuple[Projection, Impulses]:
     """The projection of the velocities w on the rows K of contacts, and the impulses of the contacts."""
     m, pose = len(contacts.gap), contacts.pose
+    if m == 0:
+        return without_contacts(solver, contacts, w)
     if pose is None:
         P = solver.project(w, K, M, state.impulses_of(contacts))
         return P, Impulses(P.multipliers)
     place, d = place_of(contacts.gap), pose.q.shape[-1]
     tangential, moments = place.zeros((m, d)), place.zeros((m, AXES[d]))
-    if m == 0:
-        p = place.zeros(0)
-        return Projection(w, p, NO_RESIDUAL, 0, True, solver.name), Impulses(p, tangential, moments)
     if not _has_cones(problem.law):
         guess = state.impulses_of(contacts) if m >= MIN_WARM_ROWS else None
         P = solver.project(w, replace(K, G=pose.on_bodies(K.G)), M, guess)
@@ -63,6 +62,16 @@ def project_on_contacts(
     if cones.height > d:
         moments[own] = p[:, d:]
     return P, Impulses(multipliers, tangential, moments)
+
+
+def without_contacts(solver: Solver, contacts: Contacts, w: Array) -> tuple[Projection, Impulses]:
+    """Velocities w that nothing changes, as a projection, and no impulses."""
+    place, pose = place_of(contacts.gap), contacts.pose
+    P = Projection(w, place.zeros(0), NO_RESIDUAL, 0, True, solver.name)
+    if pose is None:
+        return P, Impulses(P.multipliers)
+    d = pose.q.shape[-1]
+    return P, Impulses(P.multipliers, place.zeros((0, d)), place.zeros((0, AXES[d])))
 
 
 def _has_cones(law: ImpactLaw) -> bool:
@@ -93,8 +102,7 @@ def _blocks(law: Coulomb, contacts: Contacts, K: Rows, t: float) -> tuple[Rows, 
     if law.surface_velocity:
         surfaces = surface_velocities(law, chosen, t)
         by_block[:, :d] += surfaces - (surfaces * normal).sum(axis=1)[:, None] * normal
-    c, equal = by_block.ravel(), None
-    length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
+    c, length, noise, equal = by_block.ravel(), K.length[own].repeat(size), K.noise[own].repeat(size), None
     if len(others):
         from scipy.sparse import csr_array, vstack
 
@@ -114,23 +122,24 @@ def friction_blocks(law: Coulomb, contacts: Contacts, t: float) -> tuple[LinearM
     """The blocks of contacts of bodies that turn: a map on their velocities w, and friction cones."""
     pose = contacts.pose
     assert pose is not None
-    m, d = len(contacts.gap), pose.q.shape[-1]
+    (m, d), rolls = (len(contacts.gap), pose.q.shape[-1]), law.rolls
     normal = contacts.normals.reshape(m, d)
     if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
         raise InvalidValue("friction needs gaps that are distances: scale each gap so that its gradient has length one")
-    cones = Cones(normal, law.friction(contacts), law.exact, law.resistance(contacts) if law.rolls else None)
+    cones = Cones(normal, law.friction(contacts), law.exact, law.resistance(contacts) if rolls else None)
     (i, j), positions = contacts.bodies.T, pose.q.reshape(-1, d)
     few = m <= MAX_FEW_BLOCKS and isinstance(normal, np.ndarray)
-    if pose.bodies.single and pose.axes is None and (law.rolls or not few):
-        return BallBlocks(
-            i, j, normal, len(positions), positions, True, arms=contacts.arms(t), rolling=law.rolls
-        ), cones
+    if pose.bodies.single and pose.axes is None and (rolls or not few):
+        arms = contacts.arms(t)
+        return BallBlocks(i, j, normal, len(positions), positions, True, arms=arms, rolling=rolls), cones
     blocks = []
     for body, lever, sign in zip((i, j), contacts.levers(t), (-1.0, 1.0), strict=True):
-        R, block = None if pose.axes is None else pose.axes[body], np.zeros((m, cones.height, d + AXES[d]))
-        block[:, :d] = sign * at_lever(lever, R)
-        if law.rolls:
-            block[:, d:, d:] = sign * (np.eye(AXES[d]) if R is None else R)
+        R = None if pose.axes is None else pose.axes[body]
+        block = at_lever(lever, R) * sign
+        if rolls:
+            of_spin = np.zeros((m, AXES[d], d + AXES[d]))
+            of_spin[:, :, d:] = sign * (np.eye(AXES[d]) if R is None else R)
+            block = np.concatenate([block, of_spin], axis=1)
         block[body < 0] = 0.0
         blocks.append(block)
     return LeverBlocks(i, j, normal, len(positions), positions, True, first=blocks[0], second=blocks[1]), cones

@@ -140,9 +140,13 @@ class State:
         doc="(m,) p >= 0 for each row of `contacts`: impulses, or reactions in first order. Any sign in equalities.",
     )
 
-    @cached_property
+    @property
     def u(self) -> Array:
         """Velocities, in the shape of q0; read-only."""
+        return self.w if self.pose.orientation is None else self._u
+
+    @cached_property
+    def _u(self) -> Array:
         return self.pose.translation(self.w)
 
     @property
@@ -155,10 +159,14 @@ class State:
         """(n,) or (n, 3): angular velocities about fixed axes; None if bodies do not turn."""
         return self.pose.spin(self.w)
 
-    @cached_property
+    @property
     def velocities(self) -> Array:
         """The velocities of all balls: u itself if each body is one ball."""
-        return self.u if self.pose.bodies.parts is None else self.pose.velocities(self.w)
+        return self.u if self.pose.bodies.parts is None else self._velocities
+
+    @cached_property
+    def _velocities(self) -> Array:
+        return self.pose.velocities(self.w)
 
     def replace(self, **changes: Any) -> State:
         """The same state with other attributes.

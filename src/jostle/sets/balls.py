@@ -32,7 +32,7 @@ from jostle._tools.arrays import (
     squares,
 )
 from jostle.bodies import Bodies, body_radii
-from jostle.contacts import Contacts, Cutoff, of_bodies
+from jostle.contacts import BY_NORMALS, Contacts, Cutoff, of_bodies
 from jostle.convex.linear_map import Dense, LinearMap, NormalRows
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
@@ -90,7 +90,7 @@ class Balls(BodySet):
         self._check_centres(x, smallest, pairs, normal, gap)
         return Contacts(
             gap,
-            None,
+            BY_NORMALS,
             pairs.T,
             constraint_count=0,
             length=smallest,

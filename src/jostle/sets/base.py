@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
+from jostle._tools.frozen import with_fields
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import POINTS, Bodies
-from jostle.contacts import Contacts, Cutoff, by_pair, check_owned, check_unchanged, of_bodies
+from jostle.contacts import BY_NORMALS, Contacts, Cutoff, by_pair, check_owned, check_unchanged, of_bodies
 from jostle.convex.linear_map import Dense, stacked
 from jostle.errors import InvalidValue
 from jostle.pose import Pose
@@ -56,7 +57,11 @@ def joined(parts: Sequence[Contacts], q: Array, names: Callable[[int, int], str]
         words.append((start, end, part.describe if part.constraint_count or part.normal is None else None))
         numbers += part.constraint_count
         curvature_parts.append(part.curvature or partial(place_of(q).full, len(part.gap), np.nan))
-    G = None if normal is not None else stacked(*([one.G for one in parts if len(one.gap)] or [first.G]), pairs=both)
+    G = (
+        BY_NORMALS
+        if normal is not None
+        else stacked(*([one.G for one in parts if len(one.gap)] or [first.G]), pairs=both)
+    )
     return Contacts(
         gap,
         G,
@@ -258,7 +263,7 @@ class ConstraintSet:
             cutoff = 2.0 * highest(cutoff, 0.0)
         contacts = self.linearise(t, q, cutoff)
         if contacts.at is None:  # without it, the round-off of a gap would be an overlap, or a contact would be open
-            contacts = replace(contacts, at=q)
+            contacts = with_fields(contacts, at=q)
         if contacts.known and not is_of_jostle(self):  # a class that inherits what `known` says
             contacts = replace(contacts, known=False)
         return contacts if self.moving is False else in_motion(self, contacts, q)
@@ -281,7 +286,7 @@ class ConstraintSet:
         contacts = self.near(t, pose.centres, cutoff)
         if pose.orientation is None:
             return contacts
-        return replace(contacts, pose=pose, part_count=pose.centres.size // pose.q.shape[-1])
+        return with_fields(contacts, pose=pose, part_count=pose.centres.size // pose.q.shape[-1])
 
     def gap(self, t: float, q: ArrayLike) -> float:
         """The smallest gap at a configuration.
@@ -351,6 +356,10 @@ class Free(ConstraintSet):
     def overlap(self, t: float, q: Array) -> float:
         # The deepest overlap, which is 0.
         return 0.0
+
+    def gaps(self, t: float, q: Array) -> Array:
+        # None.
+        return place_of(q).zeros(0)
 
     def linearise(self, t: float, q: Array, cutoff: float = np.inf) -> Contacts:
         # No contacts.
@@ -549,7 +558,7 @@ def in_motion(Q: ConstraintSet, contacts: Contacts, q: Array) -> Contacts:
     """The contacts of a set at q with `Contacts.gap_at`, if the set may move and did not give it."""
     if Q.moving is False or contacts.gap_at is not None:
         return contacts
-    return replace(contacts, gap_at=partial(_gaps_of, Q, contacts.pairs, q))
+    return with_fields(contacts, gap_at=partial(_gaps_of, Q, contacts.pairs, q))
 
 
 def _gaps_of(Q: ConstraintSet, pairs: Integers, q: Array, t: float, rows: Integers) -> Array:
