@@ -38,7 +38,8 @@ class Core(NamedTuple):
 
     vertices: Array
     """(k, d) from the centre of mass of the body, along the axes in which the shape was given: one point of a ball, two
-    of a capsule, the corners of a polygon counter-clockwise; the centre and the ends of the semi-axes of a smooth core."""
+    of a capsule, the corners of a polygon counter-clockwise; of a smooth core, its centre and the ends of its
+    semi-axes."""
     radius: float
     """The rounding: how far the surface of the body is from the core."""
     edges: Integers = np.empty((0, 2), np.int64)
