@@ -34,6 +34,7 @@ from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.clumps import Clumps
+from jostle.sets.joints import Hinges, Motors
 from jostle.sets.nearest import nearest
 from jostle.sets.polygons import Polygons
 from jostle.sets.rods import Rods
@@ -80,6 +81,7 @@ __all__ = [
     "GaussSeidel",
     "Gluey",
     "HalfSpace",
+    "Hinges",
     "InfeasibleStart",
     "Inside",
     "InteriorPoint",
@@ -91,6 +93,7 @@ __all__ = [
     "Maury",
     "MoreauJean",
     "Motion",
+    "Motors",
     "NotConverged",
     "Outlet",
     "Outside",

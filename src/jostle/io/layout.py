@@ -447,8 +447,9 @@ def lengths(file: Any, kept: Counts) -> dict[str, int]:
 #     jostle/problem/force     the entries of a constant force, or empty
 #     jostle/problem/inertia   (n s,), only if bodies turn
 #     jostle/problem/text      UTF-8: dimension, what a body is called, period, names of walls and groups, units;
-#                              whether a first-order problem has a mass; rods whose points do not move; under "carried"
-#                              what the problem itself says, such as the plan of a crowd, which is not understood here
+#                              whether a first-order problem has a mass; rods whose points do not move; the numbers of
+#                              motors among constraints; under "carried" what the problem itself says, such as the plan
+#                              of a crowd, which is not understood here
 #
 # Only of clumps, as `Parts` describes them: owner (b,), arms (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their
 # length is in the text.
@@ -516,6 +517,8 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
             {"pairs": one.pairs.tolist(), "points": None if one.points is None else np.asarray(one.points).tolist()}
             for one in rods
         ]
+    if facts.motors:
+        said["motors"] = list(facts.motors)
     turning: dict[str, NDArray[Any]] = {}
     if facts.inertia is not None:
         turning["inertia"] = _flat(facts.inertia)
@@ -565,6 +568,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         units=Units(**{name: str(said["units"][name]) for name in ("length", "time", "mass")}),
         weighted=bool(said.get("weighted", False)),
         rods=tuple(_rods(one, balls, d) for one in said.get("rods", [])),
+        motors=tuple(int(number) for number in said.get("motors", [])),
         inertia=arrays["inertia"].reshape(bodies, AXES[d]) if "inertia" in arrays else None,
         parts=made_of,
         called=str(said["called"]),

@@ -258,13 +258,19 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
     if friction is None:
         added = float((p * (contacts.G @ (0.5 * (before.u + after.u).ravel()))).sum())
     else:
-        bodies = after.pose.bodies
+        bodies, mean = after.pose.bodies, 0.5 * (before.w + after.w)
+        if (joints := contacts.joints) is not None:
+            driven = len(p) - len(joints.rate) + np.flatnonzero(joints.driven)
+            work = float((p[driven] * contacts.rates(mean)[driven]).sum())
         added = float((after.pushes() * (0.5 * (before.u + after.u)).ravel()).sum())
         added += bodies.energy_of_spins(after.w) - bodies.energy_of_spins(before.w)  # bodies turn freely otherwise
+        if problem.torque is not None and h > 0.0:
+            middle = before.pose if linearised else before.pose.moved(before.w, h / 2.0)[0]
+            added -= problem.work_of_torque(before.t + h / 2.0, middle, before.w, mean, h)
         if isinstance(problem.law, Coulomb) and problem.law.surface_velocity:
             touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
             surfaces = surface_velocities(problem.law, contacts.only(touching), before.t)
-            work = -float((friction[touching] * surfaces).sum())
+            work -= float((friction[touching] * surfaces).sum())
     if problem.within.moving is False:
         return work - added, work
     drift = drifts(in_motion(problem.within, contacts, before.centres).only(rows), before.t, h, linearised)
@@ -317,7 +323,7 @@ def shown(state: State) -> Array:
 
 def smallest_gap(problem: Any, state: State) -> float:
     """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
-    return lowest(state.within(problem.within).linearise(state.t, state.centres, 0.0).margin, np.inf)
+    return lowest(state.within(problem.within).contacts(state.t, state.pose, 0.0).margin, np.inf)
 
 
 def record_of(problem: Any, scheme: Scheme, before: State, state: State, h: float) -> tuple[Any, ...]:

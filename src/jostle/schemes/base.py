@@ -133,7 +133,7 @@ class Scheme(NamedArguments):
             state = state.with_presence(replace(presence, start=t))
         check_resolution(problem, state)
         there = state.within(problem.within)
-        contacts = there.near(t, state.centres, 0.0)
+        contacts = there.contacts(t, state.pose, 0.0)
         check_kinds(problem.within, contacts, state)
         nearest = nearest_call(there, t, "q0")
         check_start(contacts, nearest, terms=state.pose.terms, allowed=self.overlap_at_start(problem))
@@ -314,8 +314,7 @@ class Scheme(NamedArguments):
         A scheme that is not one of jostle (`ours`) may move what it projected.
         """
         t, within = after.t if t_next is None else t_next, problem.within
-        q = after.centres
         if not (ours and self.projects_positions(problem)) or problem.bodies.parts is not None:
-            return float(within.overlap(t, q)) if all_finite(q) else np.inf
-        behind = float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0
+            return float(within.overlap_in(t, after.pose)) if all_finite(after.centres) else np.inf
+        behind = float(part_of(within, lambda Q: Q.curved).overlap_in(t, after.pose)) if within.curved else 0.0
         return max(behind, after.overshoot)

@@ -25,6 +25,7 @@ from jostle.convex.residuals import NO_RESIDUAL
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb, ImpactLaw
+from jostle.pose import RowsOfBodies
 from jostle.schemes.state import MIN_WARM_ROWS, Impulses, State
 from jostle.solvers.base import Solver
 
@@ -35,7 +36,7 @@ NOTABLE = 1e-3
 def project_on_contacts(
     solver: Solver, problem: Any, state: State, contacts: Contacts, K: Rows, w: Array, M: Metric
 ) -> tuple[Projection, Impulses]:
-    """The projection of the velocities w on the rows K of contacts, and the impulses of the contacts."""
+    """The projection of the velocities w on the rows K of contacts on w, and the impulses of the contacts."""
     m, pose = len(contacts.gap), contacts.pose
     if m == 0:
         return without_contacts(solver, contacts, w)
@@ -46,7 +47,8 @@ def project_on_contacts(
     tangential, moments = place.zeros((m, d)), place.zeros((m, AXES[d]))
     if not _has_cones(problem.law):
         guess = state.impulses_of(contacts) if m >= MIN_WARM_ROWS else None
-        P = solver.project(w, replace(K, G=pose.on_bodies(K.G)), M, guess)
+        assert isinstance(K.G, RowsOfBodies)
+        P = solver.project(w, replace(K, G=K.G.assembled()), M, guess)
         return P, Impulses(P.multipliers, tangential, moments)
     blocks, cones, own, others = _blocks(problem.law, contacts, K, state.t)
     first, normal, multipliers = cones.rows, cones.axis, place.zeros(m)
@@ -102,20 +104,22 @@ def _blocks(law: Coulomb, contacts: Contacts, K: Rows, t: float) -> tuple[Rows, 
     if law.surface_velocity:
         surfaces = surface_velocities(law, chosen, t)
         by_block[:, :d] += surfaces - (surfaces * normal).sum(axis=1)[:, None] * normal
-    c, length, noise, equal = by_block.ravel(), K.length[own].repeat(size), K.noise[own].repeat(size), None
+    c, length, noise = by_block.ravel(), K.length[own].repeat(size), K.noise[own].repeat(size)
+    equal, bound = None, None
     if len(others):
         from scipy.sparse import csr_array, vstack
 
-        G = Sparse(csr_array(vstack([G.tocsr(), pose.on_bodies(K.G.rows(others)).tocsr()])))
+        G = Sparse(csr_array(vstack([G.tocsr(), K.G.rows(others).tocsr()])))
         c, length, noise = (
             np.append(one, two[others]) for one, two in ((c, K.c), (length, K.length), (noise, K.noise))
         )
         equal = None if K.equal is None else np.append(np.zeros(first, dtype=bool), K.equal[others])
+        bound = None if K.bound is None else np.append(np.full(first, np.inf), K.bound[others])
 
     def describe(row: int) -> str:
         return K.describe(int(own[row // size] if row < first else others[row - first]))
 
-    return Rows(G, c, length, noise, equal, describe, cones), cones, own, others
+    return Rows(G, c, length, noise, equal, describe, cones, bound), cones, own, others
 
 
 def friction_blocks(law: Coulomb, contacts: Contacts, t: float) -> tuple[LinearMap, Cones]:

@@ -256,8 +256,8 @@ class State:
             One impulse for each coordinate of u, with friction.
         """
         assert self.contacts is not None
-        on_parts: Array = self.contacts.G.adjoint(self.impulses.normal)
-        tangential = self.impulses.tangential
+        tangential, of_parts = self.impulses.tangential, self.impulses.normal[: self.contacts.G.shape[0]]
+        on_parts: Array = self.contacts.G.adjoint(of_parts)
         if tangential is None:
             return on_parts
         own, d = self.contacts.pairs[:, 0] >= 0, tangential.shape[1]
@@ -265,7 +265,11 @@ class State:
         at_centres = GripRows(contiguous(i, None), contiguous(j, None), place.zeros(p.shape), place.zeros((len(p), 2)))
         on_parts = on_parts.reshape(-1, d)
         on_parts = on_parts + kernels.adjoint_grips(at_centres, p, len(on_parts), chunks_of(len(p)))[:, :d]
-        return on_parts.ravel() if self.pose.bodies.single else contiguous(self.pose.impulse(on_parts)[:, :d]).ravel()
+        bodies = on_parts if self.pose.bodies.single else contiguous(self.pose.impulse(on_parts)[:, :d])
+        if (joints := self.contacts.joints) is not None:
+            of_joints = joints.G.adjoint(self.impulses.normal[len(of_parts) :])
+            bodies = bodies + of_joints.reshape(len(bodies), -1)[:, :d]
+        return bodies.ravel()
 
     def impulses_of(self, contacts: Contacts) -> Array | None:
         """The multipliers that the same pairs had in the last step, as a start for the next projection.

@@ -29,6 +29,7 @@ from jostle._tools.plugins import Registry, is_of_jostle
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Line
 from jostle.sets.base import ConstraintSet, parts
+from jostle.sets.joints import Joints
 from jostle.sets.polygons import Polygons
 from jostle.sets.presence import Presence
 from jostle.sets.vessels import Vessel
@@ -226,6 +227,8 @@ def walls_of(within: ConstraintSet, t: float, q: Array) -> tuple[int, tuple[str,
             names += Q.names
         elif isinstance(Q, Line):
             names += ["lower wall", "upper wall"]
+        elif isinstance(Q, Joints):
+            names += [""] * Q.constraint_count
         else:
             names += [""] * int(Q.linearise(t, q, 0.0).constraint_count)
     return len(names), tuple(names) if any(names) else ()

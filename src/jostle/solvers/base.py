@@ -31,6 +31,7 @@ from jostle.kernels.interface import KERNELS
 from jostle.kernels.parallel import all_finite, by_rows
 from jostle.kernels.reference.cones import laws_of_blocks, lengths
 from jostle.kernels.reference.dense import ROUND_OFF
+from jostle.solvers.bounded import project_within_bounds
 
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
@@ -174,6 +175,8 @@ class Solver(NamedArguments):
         """
         target, guess = floats(w, name="w"), None if guess is None else floats(guess, name="guess")
         M, flat = metric(mass, target.shape), target.ravel()
+        if K.bound is not None:
+            return project_within_bounds(self, target, K, M, guess)
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
         _check_shapes(flat, K, guess)
