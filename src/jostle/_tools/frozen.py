@@ -15,5 +15,5 @@ def with_fields(value: T, **fields: Any) -> T:
     0.5
     """
     other: T = object.__new__(type(value))
-    vars(other).update(vars(value), **fields)
+    other.__dict__.update(value.__dict__, **fields)
     return other
