@@ -306,12 +306,16 @@ class Contacts:
     joints: JointRows | None = None
 
     def __post_init__(self) -> None:
-        if vars(self)["G"] is None:
-            del vars(self)["G"]
-        if not self.known:
-            self._check()
-        if not self.known or getattr(self.length, "ndim", 0) == 0:
-            object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
+        if self.__dict__["G"] is None:
+            del self.__dict__["G"]
+        if self.known and type(self.length) is float:
+            each = self.gap.copy()
+            each.fill(self.length)
+            self.__dict__["length"] = each
+        elif not self.known or getattr(self.length, "ndim", 0) == 0:
+            if not self.known:
+                self._check()
+            self.__dict__["length"] = lengths(self.length, len(self.gap), self.gap)
         if self.equal is not None:
             object.__setattr__(self, "equal", kinds(self.equal, len(self.gap)))
 

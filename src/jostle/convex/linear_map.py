@@ -505,7 +505,7 @@ class ContactMap(LinearMap):
     def _keep(self, rows: Any, height: int, width: int) -> None:
         """Keep the arrays as kernels take them, and what every product asks for."""
         shape = len(self.i) * height, self.bodies * width
-        vars(self).update(_rows=rows, height=height, width=width, shape=shape)
+        self.__dict__.update(_rows=rows, height=height, width=width, shape=shape)
 
     def _by_body(self, u: Array) -> Array:
         by_body: Array = u.reshape(self.bodies, self.width)
