@@ -33,7 +33,7 @@ EDITIONS = {
 
 KNOWN_FAILURES = {
     "RiMEA 15": "500 people around a corner of 20 m take 2 % longer than the longest way should",
-    "IMO 4, ISO 11, NIST 5.2": "2.1 people/s pass a door of 1 m, as in experiments; codes allow 1.33",
+    "IMO 4, ISO 11, NIST 5.2": "2.0 people/s pass a door of 1 m, as in experiments; codes allow 1.33",
 }
 """The tests that the default behaviour fails, and how."""
 
@@ -193,7 +193,7 @@ RIMEA = (
         "500 people go around a corner of a corridor of 20 m.",
         "a time between those of straight ways as long as the inner and the outer wall",
         situations.crowd_at_corner,
-        "both times depend on where people start: with other seeds it is 80 s below 83 s, and 79 s below 80 s. People "
+        "both times depend on where people start: with other seeds it is 80 s below 84 s, and 80 s below 82 s. People "
         "walk around those who stand at the inner corner, but not widely enough, so that there is no margin",
     ),
     SINGLE_FILE,
