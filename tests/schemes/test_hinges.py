@@ -388,3 +388,24 @@ def hinged():
 def test_joints_that_do_not_fit_are_named(words, wrong):
     with pytest.raises(jo.JostleError, match=words):
         wrong()
+
+
+@pytest.mark.parametrize("law", [None, jo.Coulomb(0.5)])
+@pytest.mark.parametrize("scheme", SCHEMES, ids=named)
+def test_hinged_boxes_overlap_and_others_do_not(scheme, law):
+    """A flail of two boxes that overlap at their hinge falls on a floor, beside a third box."""
+    box = jo.shapes.Box([1.0, 0.2])
+    within = jo.Shapes([box] * 3) & jo.Hinges([(0, 1)], [[0.45, 1.0]]) & jo.HalfSpace([0.0, 1.0])
+    flail = jo.Motion(
+        q0=[[0.0, 1.0], [0.9, 1.0], [0.5, 0.4]], spin0=[0.0, 4.0, 0.0], force=[0.0, -G], within=within, law=law
+    )
+    sol = jo.solve(flail, scheme, t=0.6, h=0.005)
+    assert sol.status == "finished"
+    first, second = (sol.q[:, k] + turned([s * 0.45, 0.0], sol.orientation[:, k]) for k, s in ((0, 1.0), (1, -1.0)))
+    assert np.abs(first - second).max() < 3e-3
+    assert sol.q[:, :, 1].min() > 0.09
+
+
+def turned(arm, angles):
+    c, s = np.cos(angles), np.sin(angles)
+    return np.stack([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]], axis=1)

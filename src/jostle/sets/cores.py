@@ -8,7 +8,7 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, Integers, contiguous
-from jostle.bodies import Bodies
+from jostle.bodies import Bodies, pair_keys
 from jostle.contacts import Cutoff, Feet, of_bodies
 from jostle.kernels.parallel import chunks_of
 from jostle.kernels.reference.polygons import PolygonRows
@@ -31,7 +31,9 @@ class Cores(NamedTuple):
         owner = np.repeat([0, 1], [len(self.rounding), len(others.rounding)])
         return Cores(start, np.append(self.rounding, others.rounding), owner)
 
-    def near(self, x: Array, cutoff: Cutoff, known: PairList | None) -> tuple[PolygonRows, PairList | None]:
+    def near(
+        self, x: Array, cutoff: Cutoff, known: PairList | None, hinged: Integers | None = None
+    ) -> tuple[PolygonRows, PairList | None]:
         """The rows of cores of different owners with corners x, pair by pair; and the list of pairs for next time."""
         first = self.start[:-1]
         each = contiguous(cutoff) if of_bodies(cutoff) else np.full(len(x), cutoff / 2.0)
@@ -39,7 +41,11 @@ class Cores(NamedTuple):
         away = ((x - np.repeat(centre, np.diff(self.start), axis=0)) ** 2).sum(axis=1)
         radii, period = np.sqrt(np.maximum.reduceat(away, first)) + self.rounding, np.full(x.shape[1], np.inf)
         (near, _, _), known = near_pairs(centre, radii, np.maximum.reduceat(each, first), period, known)
-        i, j = contiguous(near[:, self.owner[near[0]] != self.owner[near[1]]], None)
+        one, other = self.owner[near]
+        apart = one != other
+        if hinged is not None:
+            apart &= ~np.isin(pair_keys(one, other), hinged)
+        i, j = contiguous(near[:, apart], None)
         return kernels.near_polygons(x, self.start, self.rounding, each, i, j, chunks_of(len(i))), known
 
 
