@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jostle as jo
-from jostle.crowds import Group, Pedestrians, Plan
+from jostle.crowds import Group, Pedestrians, Plan, weidmann
 
 RADIUS, SPEED, H = 0.2, 1.34, 0.05
 OWN_STEP = 0.01
@@ -230,18 +230,16 @@ def seyfried(spacing: float) -> float:
     return min(max((spacing - 0.36) / 1.06, 0.0), SPEED)
 
 
-def weidmann(density: float) -> float:
-    return float(SPEED * (1.0 - np.exp(-1.913 * (1.0 / density - 1.0 / 5.4))))
-
-
+SEEDS = 10
+"""Number of seeds of `Pedestrians`; the other models have one."""
 EXPERIMENTS: dict[str, tuple[Callable[..., float], tuple[Any, ...], int]] = {
-    "doors": (door, DOORS, 2),
-    "corners": (corner, CORNERS, 1),
-    "counterflow": (counterflow, (50, 100), 1),
-    "standing": (standing, (), 2),
-    "crossing": (crossing, (), 3),
+    "doors": (door, DOORS, SEEDS),
+    "corners": (corner, CORNERS, SEEDS),
+    "counterflow": (counterflow, (50, 100), SEEDS),
+    "standing": (standing, (), SEEDS),
+    "crossing": (crossing, (), SEEDS),
     "single file": (single_file, SPACINGS, 0),
-    "corridor": (corridor, DENSITIES, 2),
+    "corridor": (corridor, DENSITIES, SEEDS),
 }
 """The function of each experiment, its cases, and the number of seeds; 0: nothing is random."""
 QUICK: dict[str, tuple[tuple[Any, ...], int]] = {
@@ -286,11 +284,12 @@ def measured(work: list[Task]) -> dict[tuple[Any, ...], list[float]]:
 def expected(name: str, case: tuple[Any, ...]) -> float | None:
     if name == "doors":
         return FLOW_PER_METRE
-    return {"single file": seyfried, "corridor": weidmann}[name](*case) if name in ("single file", "corridor") else None
+    curves = {"single file": seyfried, "corridor": weidmann}
+    return float(curves[name](*case)) if name in curves else None
 
 
 def print_table(found: dict[tuple[Any, ...], list[float]], models: list[Model]) -> list[dict[str, Any]]:
-    """One row for each case, with the mean over the seeds; infinite if one run locked."""
+    """One row for each case, with the mean over the seeds, infinite if one locked, and the spread of Pedestrians."""
     rows = []
     print(f"{'':<24}" + "".join(f"{model:>24}" for model in models) + f"{'experiment':>12}")
     for name, case, h in dict.fromkeys(key[:3] for key in found):
@@ -299,12 +298,13 @@ def print_table(found: dict[tuple[Any, ...], list[float]], models: list[Model]) 
             for model in models
             if (name, case, h, model) in found
         }
-        target = expected(name, case)
+        target, some = expected(name, case), found.get((name, case, h, PEDESTRIANS), [])
+        spread = float(np.std(some, ddof=1)) if len(some) > 1 else 0.0
         label = " ".join([name, *(f"{one:g}" for one in case), *([] if h is None else [f"h = {h:g}"])])
         row = "".join(f"{values[str(m)]:>24.2f}" if str(m) in values else f"{'':>24}" for m in models)
-        print(f"{label:<24}{row}{'' if target is None else f'{target:12.2f}'}")
+        print(f"{label:<24}{row}{'' if target is None else f'{target:12.2f}'}  +-{spread:.2f}")
         said = {"experiment": name, "case": list(case), "h": h, "expected": target}
-        rows.append(said | {k: rounded(v) for k, v in values.items()})
+        rows.append(said | {k: rounded(v) for k, v in values.items()} | {"spread": rounded(spread)})
     return rows
 
 
@@ -375,7 +375,7 @@ def main() -> None:
     work: list[Task] = tasks(
         [PEDESTRIANS], QUICK if options.quick else {name: one[1:] for name, one in EXPERIMENTS.items()}
     )
-    steps, seeds = (STEPS[2:], 1) if options.quick else (STEPS, 4)
+    steps, seeds = (STEPS[2:], 1) if options.quick else (STEPS, SEEDS)
     work += [("steps", PEDESTRIANS, (1.2,), {"h": h, "seed": seed}) for h in steps for seed in range(seeds)]
     work += tasks(others, CALIBRATION)
     rows = print_table(measured(work), models)

@@ -5,6 +5,8 @@ the same next steps are made without friction, with the convex law and with Coul
 and milliseconds of a step, how many steps missed the tolerance, and the residuals of the last one. `natural` is the
 residual of the natural map, |p - P_K(p - rho (s + mu |s_T| n))| over |u - w|. The last line of a pile starts from its
 positions and velocities alone, without the impulses of the step before.
+
+Last, what a contact costs in a sweep, in nanoseconds of CPU time: between balls, and between clumps of two balls.
 """
 
 from __future__ import annotations
@@ -65,6 +67,34 @@ def steps(problem: Any, h: float, state: Any, law: str, tol: float, number: int,
     }  # fmt: skip
 
 
+def of_a_contact(two: bool, few: int = 20, many: int = 140) -> dict[str, Any]:
+    """Nanoseconds of a contact in a sweep, for balls or for clumps of `two` balls in a lattice on a floor."""
+    lattice = np.stack(np.meshgrid(*[np.arange(6.0)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    places = lattice + np.array([0.0, 0.0, 0.5])
+    bodies: Any = jo.Balls(np.full(len(places), 0.5))
+    if two:
+        places = places.reshape(6, 6, 3, 2, 3).mean(axis=3).reshape(-1, 3)
+        bodies = jo.Clumps([([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]], 0.5)] * len(places))
+    thrown = np.random.default_rng(0).normal(size=places.shape)
+    problem = jo.Motion(
+        q0=places, v0=thrown, force=[0.0, 0.0, -9.81], within=bodies & jo.HalfSpace([0.0, 0.0, 1.0]), law=jo.Coulomb(MU)
+    )
+
+    def timed(most: int) -> tuple[float, State]:
+        scheme = jo.Maury(solver=jo.GaussSeidel(tol=1e-15, max_iterations=most))
+        state, begin = scheme.start(problem, 0.0), time.process_time()
+        after = scheme.advance(problem, state, 1e-2)
+        return time.process_time() - begin, after
+
+    timed(few)
+    runs = [(timed(few), timed(many)) for _ in range(9)]
+    done = runs[0][1][1].projection.iterations - runs[0][0][1].projection.iterations
+    contacts = len(runs[0][0][1].multipliers)
+    seconds = min(longer[0] for _, longer in runs) - min(shorter[0] for shorter, _ in runs)
+    return {"bodies": "clumps" if two else "balls", "contacts": contacts, "sweeps": done,
+            "ns": 1e9 * seconds / done / contacts}  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="1000 spheres instead of 10 648, under a minute")
@@ -82,7 +112,12 @@ def main() -> None:
             )
             print("  ".join(words), flush=True)
         found.append({"friction": rows, "coulomb_over_none": rows[2]["ms"] / rows[0]["ms"]})
-    print(json.dumps(found))
+    prices = [of_a_contact(two) for two in (False, True)]
+    for price in prices:
+        print(f"{price['bodies']}: {price['ns']:.1f} ns a contact and sweep, {price['contacts']} contacts")
+    ratio = prices[1]["ns"] / prices[0]["ns"]
+    print(f"clumps / balls {ratio:.1f}")
+    print(json.dumps({"piles": found, "prices": prices, "clumps_over_balls": ratio}))
 
 
 if __name__ == "__main__":

@@ -89,6 +89,8 @@ def scenes() -> dict[str, tuple[jo.Motion, jo.Scheme, float]]:
     rubbing = jo.Motion(q0=box.q0, force=[0.0, -9.81], mass=areas, within=box.within, law=coulomb)
     apart, two = clumps(2)
     free = jo.Motion(q0=apart, v0=[1.0, 0.0, 0.0], spin0=[[1.0, 2.0, 3.0], [3.0, 1.0, -2.0]], within=two)
+    triangle = np.array([[-0.4, -0.2], [0.6, -0.2], [-0.2, 0.4]]), 0.4
+    flat = jo.Motion(q0=apart[:, [0, 2]], v0=[1.0, 0.0], spin0=[1.0, -2.0], within=jo.Clumps([triangle] * 2))
     apart, four = clumps(4)
     smooth = jo.Motion(q0=apart, force=gravity, within=four & floor)
     rough = jo.Motion(q0=apart, force=gravity, within=four & floor, law=coulomb)
@@ -96,6 +98,7 @@ def scenes() -> dict[str, tuple[jo.Motion, jo.Scheme, float]]:
     ground = jo.Balls([1.0]) & jo.HalfSpace([0.0, 1.0])
     lift = jo.HalfSpace([0.0, 1.0], offset=lambda t: 0.1 * np.sin(t))
     lifted = jo.Motion(q0=[0.0, 0.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=lift)
+    held = jo.Motion(q0=[0.0, 0.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=jo.HalfSpace([0.0, 1.0]))
     return {
         "ball, Paoli e = 0.8": (ball, jo.Paoli(), 1e-3),
         "ball at rest, Maury": (resting, jo.Maury(), 1e-3),
@@ -107,7 +110,9 @@ def scenes() -> dict[str, tuple[jo.Motion, jo.Scheme, float]]:
         "disc on a floor, Maury": (jo.Motion(**disc, within=ground), jo.Maury(), 1e-2),
         "disc with friction, Maury": (jo.Motion(**disc, within=ground, law=coulomb), jo.Maury(), 1e-2),
         "floor moved by a function, Maury": (lifted, jo.Maury(), 1e-3),
-        "two free clumps, Maury": (free, jo.Maury(), 1e-2),
+        "floor at rest, Maury": (held, jo.Maury(), 1e-3),
+        "two free clumps in the plane, Maury": (flat, jo.Maury(), 1e-2),
+        "two free clumps in space, Maury": (free, jo.Maury(), 1e-2),
         "four clumps, Maury": (smooth, jo.Maury(), 1e-2),
         "four clumps with friction, Maury": (rough, jo.Maury(), 1e-2),
         "twenty discs, MoreauJean e = 0.5": (bouncing, jo.MoreauJean(), 1e-2),
@@ -259,10 +264,10 @@ if __name__ == "__main__":
         name: best_of(lambda run=run: run(300), 0.5 if quick else 3.0) / 300 * 1e6 for name, run in in_pymunk().items()
     }
     print(f"load {os.getloadavg()[0]:.1f}")
-    print(f"{'run':34s}{'us a step':>10s}{'frames':>8s}{'steps/s':>10s}{'/ by hand':>11s}{'pymunk us':>11s}")
+    print(f"{'run':36s}{'us a step':>10s}{'frames':>8s}{'steps/s':>10s}{'/ by hand':>11s}{'pymunk us':>11s}")
     for name, us in runs.items():
         beside = f"{peer[name]:11.1f}" if name in peer else ""
-        print(f"{name:34s}{us:10.1f}{calls.get(name, 0.0):8.1f}{1e6 / us:10.0f}{us / hand:11.1f}{beside}")
+        print(f"{name:36s}{us:10.1f}{calls.get(name, 0.0):8.1f}{1e6 / us:10.0f}{us / hand:11.1f}{beside}")
     print()
     print(" rows active   ours us  clarabel us   osqp us   clarabel/ours   osqp/ours  residual  clarabel, osqp errors")
     projections = projecting(0.3 if quick else 2.0)

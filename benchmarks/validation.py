@@ -2,9 +2,10 @@
 
 One process for each core runs the cases, the longest first. Each result is appended to the file --results as soon as it
 is known; a run that was interrupted continues with the results in this file. The last line of the output is JSON.
-``--set T=0.8 own=1.5`` gives `Pedestrians` other parameters, and ``--ours`` leaves out JuPedSim. ``--verify`` runs the
+``--set T=0.8 own=1.5`` gives `Pedestrians` other parameters. ``--ours`` does not run JuPedSim, and keeps its figures in
+the file of ``--save``. ``--verify`` runs the
 tests of `jostle dev verify` with these parameters instead, ``--junction`` shows what the densities at the T-junction
-depend on, and ``--trade`` compares several sets of parameters by one run of each experiment that has a band.
+depend on, and ``--trade`` compares several sets of parameters in the experiments that have a band.
 
 All models walk through the same geometries, with one set of parameters each: `Pedestrians`, the behaviour of scenario
 files, and two models of JuPedSim with their default parameters, the collision-free speed model (Tordeux, Chraibi &
@@ -65,22 +66,20 @@ from behaviours import (
     rounded,
     single_file,
     walked,
-    weidmann,
 )  # fmt: skip
 from behaviours import door as door_of_100
 from doors import EXPERIMENTS
 
 import jostle as jo
-from jostle.crowds import Group, Link, Pedestrians, Plan
+from jostle.crowds import Group, Link, Pedestrians, Plan, weidmann
 from jostle.verification import situations, verify
+from jostle.verification.situations import STAIR_FLOWS
 
 PEERS = ("JuPedSim, speed", "JuPedSim, force")
 PEOPLE_PER_METRE, FEWEST = 115, 100
 """Number of people before a door for each metre of its width, and the smallest number of people."""
 NEAR = 0.3
 """Flows a metre that differ by less (people/s/m) agree with the regression."""
-STAIR_FLOWS = {"up": 0.85, "down": 0.98}
-"""The largest flows a metre over stairs (people/s/m), Weidmann 1993."""
 
 
 def regression() -> tuple[float, float]:
@@ -291,29 +290,29 @@ OPEN_CORRIDOR = (
 RING = ((0.34, 1.11), (0.73, 0.94), (1.27, 0.70), (1.71, 0.56), (2.26, 0.42), (2.70, 0.35), (3.27, 0.23), (3.71, 0.17))
 BIDIRECTIONAL = ((0.45, 1.52), (0.67, 1.31), (0.99, 1.18), (1.61, 0.85), (2.25, 0.56), (2.56, 0.52))
 """Densities (people/m2) and speeds (m/s) of the Hermes experiments: corridor of 3 m, ring of 1.8 m, two directions."""
-SINGLE_FILE = (
-    (0.64, 0.93), (0.85, 0.86), (1.14, 0.54), (1.38, 0.35), (1.59, 0.25), (1.90, 0.155), (2.12, 0.095), (2.36, 0.05),
-)  # fmt: skip
+SINGLE_FILE = ((0.64, 0.93), *situations.FILE, (2.36, 0.05))
 """People a metre and speeds (m/s), Seyfried et al. 2005."""
 KRETZ = {0.4: (0.88, 0.90), 0.6: (1.12, 1.12), 0.8: (1.39, 1.46), 1.0: (1.71, 2.02), 1.2: (2.03, 2.29)}
 """People a second through doors by their width, from the smallest to the largest of the experiments."""
 Result = float | dict[str, float]
-Experiment = tuple[Callable[..., Result], tuple[Any, ...], int, str]
+SEEDS = 10
+"""Number of seeds of `Pedestrians` in experiments with people at random places; JuPedSim has one seed."""
+Experiment = tuple[Callable[..., Result], tuple[Any, ...], bool, str]
 VALIDATION: dict[str, Experiment] = {
-    "doors": (door, DOORS, 1, FLOW_UNIT),
-    "narrow doors": (kretz_door, tuple(width for width in KRETZ if width > 2 * RADIUS), 1, "people/s"),
-    "single file": (file_speed, tuple(density for density, _ in SINGLE_FILE), 0, SPEED_UNIT),
-    "corridor": (corridor, DENSITIES, 2, SPEED_UNIT),
-    "ring": (ring, tuple(density for density, _ in RING), 2, SPEED_UNIT),
-    "open corridor": (open_corridor, ("0.7 / 3", "1.2 / 3", "2 / 3", "3 / 3", "3 / 2", "3 / 1.5", "3 / 1"), 1, ""),
-    "corners": (corner, CORNERS, 1, FLOW_UNIT),
-    "corner of 2.4 m": (hermes_corner, (2.4,), 2, ""),
-    "T-junction": (t_junction, (2.4,), 4, ""),
-    "bidirectional": (bidirectional, (0.25, 0.5, 0.75, 1.0, 1.4), 2, ""),
-    "stairs": (stairs, ("up", "down"), 1, FLOW_UNIT),
-    "counterflow": (counterflow, (100,), 1, "s"),
+    "doors": (door, DOORS, True, FLOW_UNIT),
+    "narrow doors": (kretz_door, tuple(width for width in KRETZ if width > 2 * RADIUS), True, "people/s"),
+    "single file": (file_speed, tuple(density for density, _ in SINGLE_FILE), False, SPEED_UNIT),
+    "corridor": (corridor, DENSITIES, True, SPEED_UNIT),
+    "ring": (ring, tuple(density for density, _ in RING), True, SPEED_UNIT),
+    "open corridor": (open_corridor, ("0.7 / 3", "1.2 / 3", "2 / 3", "3 / 3", "3 / 2", "3 / 1.5", "3 / 1"), True, ""),
+    "corners": (corner, CORNERS, True, FLOW_UNIT),
+    "corner of 2.4 m": (hermes_corner, (2.4,), True, ""),
+    "T-junction": (t_junction, (2.4,), True, ""),
+    "bidirectional": (bidirectional, (0.25, 0.5, 0.75, 1.0, 1.4), True, ""),
+    "stairs": (stairs, ("up", "down"), True, FLOW_UNIT),
+    "counterflow": (counterflow, (100,), True, "s"),
 }
-"""The function of each experiment, its cases, the number of seeds (0: nothing is random), and the unit."""
+"""The function of each experiment, its cases, whether people start at random places, and the unit."""
 QUANTITIES: dict[str, dict[str, tuple[str, float | None]]] = {
     "T-junction": JUNCTION, "corner of 2.4 m": CORNER, "open corridor": OPEN, "bidirectional": OPEN,
 }  # fmt: skip
@@ -346,8 +345,8 @@ def expected(name: str, case: Any, quantity: str = "", density: float | None = N
         return QUANTITIES[name][quantity][1]
     curves: dict[str, Callable[[Any], float]] = {
         "doors": lambda width: level / width + slope, "narrow doors": lambda width: float(np.mean(KRETZ[width])),
-        "single file": dict(SINGLE_FILE).__getitem__, "ring": dict(RING).__getitem__, "corridor": weidmann,
-        "stairs": STAIR_FLOWS.__getitem__,
+        "single file": dict(SINGLE_FILE).__getitem__, "ring": dict(RING).__getitem__, "stairs": STAIR_FLOWS.__getitem__,
+        "corridor": lambda density: float(weidmann(density)),
     }  # fmt: skip
     return round(curves[name](case), 3) if name in curves else None
 
@@ -355,10 +354,10 @@ def expected(name: str, case: Any, quantity: str = "", density: float | None = N
 def run(task: Task, parameters: dict[str, float]) -> Result:
     """The result of one model in one case with one seed; NaN if JuPedSim stops because an agent is outside."""
     name, model, case, seed = task
-    measure, _, seeds, _ = VALIDATION[name]
+    measure, _, random, _ = VALIDATION[name]
     walker = Pedestrians(**parameters) if model == PEDESTRIANS else model
     try:
-        return measure(walker, case, seed) if seeds else measure(walker, case)
+        return measure(walker, case, seed) if random else measure(walker, case)
     except RuntimeError as error:
         print(f"{model}, {name} {case}: {error}", file=sys.stderr)
         return dict.fromkeys(QUANTITIES[name], float("nan")) if name in QUANTITIES else float("nan")
@@ -391,19 +390,28 @@ def measured(tasks: list[Task], kept: Path | None, parameters: dict[str, float])
 
 
 def table(results: dict[Task, Result], models: list[str]) -> list[dict[str, Any]]:
-    """The mean of the seeds of each experiment, case, quantity and model, beside the experiments."""
+    """The mean of the seeds of each experiment, case, quantity and model, beside the experiments.
+
+    "spread" is the standard deviation over the seeds, where there are several, and "locked" the number of seeds in
+    which people did not get through; these do not count in the mean, which is 0 if all are such.
+    """
     values: dict[tuple[str, Any, str], dict[str, list[float]]] = {}
     for (name, model, case, _), result in results.items():
         for quantity, value in (result if isinstance(result, dict) else {"": result}).items():
             values.setdefault((name, case, quantity), {}).setdefault(model, []).append(value)
     rows = []
     for (name, case, quantity), found in values.items():
-        means = {model: float(np.mean(found[model])) for model in models if model in found}
+        through = {m: [one for one in found[m] if one not in (0.0, np.inf)] for m in models if m in found}
+        means = {model: float(np.mean(some)) if some else found[model][0] for model, some in through.items()}
         density = values.get((name, case, "density"), {}).get(PEDESTRIANS)
         target = expected(name, case, quantity, None if density is None else float(np.mean(density)))
         unit = QUANTITIES[name][quantity][0] if quantity else VALIDATION[name][3]
         row = {"experiment": name, "case": case, "quantity": quantity, "unit": unit, "expected": target}
         row["stopped"] = [model for model, mean in means.items() if np.isnan(mean)]
+        row["spread"] = {
+            model: rounded(float(np.std(some, ddof=1))) for model, some in through.items() if len(some) > 1
+        }
+        row["locked"] = {m: len(found[m]) - len(some) for m, some in through.items() if len(some) < len(found[m])}
         rows.append(row | {model: rounded(mean) for model, mean in means.items()})
     return rows
 
@@ -464,6 +472,16 @@ def reached(rows: list[dict[str, Any]], models: list[str]) -> list[dict[str, Any
     return found
 
 
+def scatter(results: dict[Task, Result]) -> list[float | None]:
+    """The standard deviation of each band's figure over the seeds of `Pedestrians`; None where nothing is random."""
+    found: list[list[float]] = [[] for _ in BANDS]
+    for seed in sorted({task[3] for task in results}):
+        one = table({task: result for task, result in results.items() if task[3] == seed}, [PEDESTRIANS])
+        for values, line in zip(found, reached(one, [PEDESTRIANS]), strict=True):
+            values += [] if line[PEDESTRIANS] is None else [line[PEDESTRIANS]]
+    return [rounded(float(np.std(values, ddof=1))) if len(values) > 1 else None for values in found]
+
+
 def mean_errors(rows: list[dict[str, Any]], models: list[str]) -> dict[str, dict[str, float | None]]:
     """The mean distance of each model to the experiments that give numbers; None if the model has no result."""
     errors: dict[str, dict[str, float | None]] = {}
@@ -478,11 +496,10 @@ def mean_errors(rows: list[dict[str, Any]], models: list[str]) -> dict[str, dict
 
 CANDIDATES: tuple[dict[str, float], ...] = (
     {},
+    {"T_file": 0.7},
+    {"strip": 0.7},
+    {"strip": 0.5},
     {"T": 0.9, "strip": 0.7, "strength": 4.0},
-    {"T": 0.95, "strip": 0.5},
-    {"T": 0.9, "strip": 0.65, "strength": 5.0},
-    {"T": 0.9, "strip": 0.7},
-    {"T": 0.9},
 )
 """Parameters of `Pedestrians` that --trade compares."""
 TRADE: dict[str, tuple[float, float]] = {
@@ -490,32 +507,38 @@ TRADE: dict[str, tuple[float, float]] = {
     "corner": (1.40, 1.52), "two directions": (1.24, 1.36), "single file, error": (0.0, 0.06),
     "door of 1 m": (1.7, 2.1), "door of 2.4 m": (1.7, 2.1),
 }  # fmt: skip
-"""What --trade measures, with one seed, and the bands of the experiments."""
+"""What --trade measures, and the bands of the experiments."""
 
 
-def traded(parameters: dict[str, float]) -> dict[str, Any]:
-    """What a set of parameters reaches: one run of each experiment, with a hundred people before the doors."""
+def traded(task: tuple[dict[str, float], int]) -> list[float]:
+    """What a set of parameters reaches with a seed in each experiment, with a hundred people before the doors."""
+    parameters, seed = task
     model = Pedestrians(**parameters)
-    junction, both = t_junction(model, 2.4), bidirectional(model, 0.75)
-    found = (
+    junction, both = t_junction(model, 2.4, seed), bidirectional(model, 0.75, seed)
+    return [
         junction["flow behind"], junction["density behind"], (junction["density left"] + junction["density right"]) / 2,
-        hermes_corner(model, 2.4)["flow behind"], both["flow"],
+        hermes_corner(model, 2.4, seed)["flow behind"], both["flow"],
         float(np.mean([abs(file_speed(model, density) - speed) for density, speed in SINGLE_FILE])),
-        door_of_100(model, 1.0), door_of_100(model, 2.4),
-    )  # fmt: skip
-    words = ", ".join(f"{name} = {value:g}" for name, value in parameters.items()) or "default"
-    return {"parameters": words, "figures": dict(zip(TRADE, map(rounded, found), strict=True))}
+        door_of_100(model, 1.0, seed), door_of_100(model, 2.4, seed),
+    ]  # fmt: skip
 
 
-def trade(save: Path | None) -> None:
-    """Print what each of the candidates reaches."""
+def trade(save: Path | None, seeds: int) -> None:
+    """Print what each of the candidates reaches: mean and standard deviation over the seeds."""
     candidates = []
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for found in pool.map(traded, CANDIDATES):
-            candidates.append(found)
-            print(found, flush=True)
+        tasks = [(parameters, seed) for parameters in CANDIDATES for seed in range(seeds)]
+        results = np.array(list(pool.map(traded, tasks))).reshape(len(CANDIDATES), seeds, len(TRADE))
+    for parameters, found in zip(CANDIDATES, results, strict=True):
+        words = ", ".join(f"{name} = {value:g}" for name, value in parameters.items()) or "default"
+        means, spreads = (
+            dict(zip(TRADE, map(rounded, some), strict=True))
+            for some in (found.mean(axis=0), found.std(axis=0, ddof=1))
+        )
+        candidates.append({"parameters": words, "figures": means, "spread": spreads})
+        print(candidates[-1])
     if save:
-        save.write_text(json.dumps({"bands": TRADE, "candidates": candidates}, indent=1) + "\n")
+        save.write_text(json.dumps({"bands": TRADE, "seeds": seeds, "candidates": candidates}, indent=1) + "\n")
 
 
 def print_verdicts(parameters: dict[str, float]) -> None:
@@ -523,6 +546,20 @@ def print_verdicts(parameters: dict[str, float]) -> None:
     situations.BEHAVIOUR["behaviour"] = {"kind": "pedestrians", **parameters}
     for line in verify():
         print(f"{line.guideline} {line.number}: {line.verdict}. {line.found}", flush=True)
+
+
+def keep_peers(figures: dict[str, Any], before: dict[str, Any]) -> None:
+    """Add the figures of JuPedSim from earlier ones."""
+    old = {(row["experiment"], row["case"], row["quantity"]): row for row in before["rows"]}
+    for row in figures["rows"]:
+        kept = old.get((row["experiment"], row["case"], row["quantity"]), {})
+        row["stopped"] += [model for model in kept.get("stopped", ()) if model in PEERS]
+        row |= {model: kept[model] for model in PEERS if model in kept}
+    lines = [*zip(figures["bands"], before["bands"], strict=True)]
+    lines += [(error, before["errors"].get(name, {})) for name, error in figures["errors"].items()]
+    for line, kept in lines:
+        line |= {model: kept[model] for model in PEERS if model in kept}
+    figures["jupedsim"] = before["jupedsim"]
 
 
 def parameter(text: str) -> tuple[str, float]:
@@ -535,6 +572,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one case of the cheap experiments, one seed")
     parser.add_argument("--ours", action="store_true", help="leave out JuPedSim")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="number of seeds of Pedestrians")
     parser.add_argument("--set", type=parameter, nargs="+", default=[], help="parameters of Pedestrians, such as T=0.8")
     parser.add_argument("--only", nargs="+", default=list(VALIDATION), help="only these experiments")
     parser.add_argument("--trade", action="store_true", help="compare the candidates for the parameters of Pedestrians")
@@ -545,7 +583,7 @@ def main() -> None:
     options = parser.parse_args()
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # one process for each core
     if options.trade:
-        trade(options.save)
+        trade(options.save, options.seeds)
         return
     if options.verify or options.junction:
         (print_verdicts if options.verify else print_junction)(dict(options.set))
@@ -553,15 +591,16 @@ def main() -> None:
     models = [PEDESTRIANS, *(PEERS if find_spec("jupedsim") and not options.ours else ())]
     tasks = [
         (name, model, case, seed)
-        for name, (_, cases, seeds, _) in VALIDATION.items()
+        for name, (_, cases, random, _) in VALIDATION.items()
         if name in options.only
         for case in (QUICK.get(name, ()) if options.quick else cases)
         for model in models
-        for seed in range(1 if options.quick or model != PEDESTRIANS else max(seeds, 1))
+        for seed in range(options.seeds if random and not options.quick and model == PEDESTRIANS else 1)
         if model != PEERS[1] or name not in WIDEST_FOR_FORCE or case <= WIDEST_FOR_FORCE[name]
         if model not in PEERS or name != "open corridor" or case in OPEN_FOR_PEERS[model]
     ]
-    rows = table(measured(tasks, options.results, dict(options.set)), models)
+    results = measured(tasks, options.results, dict(options.set))
+    rows = table(results, models)
     print(f"{'':<40}" + "".join(f"{model:>18}" for model in models) + f"{'experiments':>14}")
     for row in rows:
         texts = "".join(f"{'-' if row.get(model) is None else f'{row[model]:.2f}':>18}" for model in models)
@@ -570,7 +609,8 @@ def main() -> None:
     errors, bands = mean_errors(rows, models), reached(rows, models)
     for name, error in errors.items():
         print(f"mean error, {name}: " + ", ".join(f"{model} {value}" for model, value in error.items()))
-    for line in bands:
+    for line, spread in zip(bands, scatter(results), strict=True):
+        line["spread"] = spread
         words = [f"{line['what']}: {line['low']:g} to {line['high']:g} {line['unit']}".ljust(66)]
         for model in models:
             value = line[model]
@@ -579,10 +619,12 @@ def main() -> None:
         print("".join(words))
     level, slope = regression()
     figures = {"rows": rows, "errors": errors, "bands": bands, "regression": [round(level, 4), round(slope, 4)]}
-    figures |= {"near": NEAR, "parameters": dict(options.set)}
+    figures |= {"near": NEAR, "parameters": dict(options.set), "seeds": options.seeds}
     figures |= {"curves": {"open corridor": OPEN_CORRIDOR, "ring": RING, "bidirectional": BIDIRECTIONAL}}
     figures |= {"jupedsim": version("jupedsim") if len(models) > 1 else None}
     if options.save:
+        if options.ours and options.save.exists():
+            keep_peers(figures, json.loads(options.save.read_text()))
         options.save.write_text(json.dumps(figures, indent=1) + "\n")
     print(json.dumps(figures))
 

@@ -10,7 +10,6 @@ from jostle._tools.colours import BLUE, GREEN, VERMILION
 from jostle.crowds import weidmann
 
 figures = json.loads((Path(__file__).parent / "_static" / "validation.json").read_text())
-other = json.loads((Path(__file__).parent / "_static" / "validation_other.json").read_text())
 trade = json.loads((Path(__file__).parent / "_static" / "validation_trade.json").read_text())
 OURS, SPEED, FORCE = "Pedestrians", "JuPedSim, speed", "JuPedSim, force"
 STYLE = {OURS: (BLUE, "o"), SPEED: (VERMILION, "s"), FORCE: (GREEN, "^")}
@@ -24,12 +23,16 @@ def rows(name):
 
 
 def text(row, model, locked="-"):
-    """A result in words; `locked` stands for people who do not get out."""
+    """A result in words, with its scatter; `locked` stands for people who do not get out."""
     if model not in row:
         return "not run"
     if model in row["stopped"]:
         return "stops"
-    return locked if row[model] is None or row[model] == 0.0 else f"{row[model]:.2f}"
+    if row[model] is None or row[model] == 0.0:
+        return locked
+    spread, left = row["spread"].get(model), row["locked"].get(model)
+    words = f"{row[model]:.2f}" + ("" if spread is None else f" ± {spread:.2f}")
+    return words + (f" ({left} of {figures['seeds']} not)" if left else "")
 
 
 def values(row, locked="-"):
@@ -55,7 +58,8 @@ def figure():
         ax.plot(case, wanted, "k--", label="experiments")
         for model, (colour, marker) in STYLE.items():
             if found := points(rows(name), model):
-                ax.plot(*zip(*found, strict=True), color=colour, marker=marker, label=model)
+                spread = [row["spread"].get(model, 0.0) for row in rows(name) if row.get(model) is not None]
+                ax.errorbar(*zip(*found, strict=True), spread, color=colour, marker=marker, capsize=3, label=model)
         ax.set(xlabel=x, ylabel=y, ylim=(0, None), title=name)
     axes[0].legend(fontsize=8, loc="lower right")
     axes[2].legend(fontsize=8)
@@ -98,9 +102,11 @@ def bands():
     for line in figures["bands"]:
         each = []
         for model in STYLE:
-            value = line.get(model)
+            value, spread = line.get(model), line["spread"] if model == OURS else None
             inside = value is not None and line["low"] <= value <= line["high"]
-            each.append("-" if value is None else f"**{value:.2f}**" if inside else f"{value:.2f}")
+            number = "-" if value is None else f"{value:.{3 if line['high'] < 0.1 else 2}f}"
+            words = f"**{number}**" if inside else number
+            each.append(words + ("" if spread is None else f" ± {spread:.2f}"))
         found.append(f"| {line['what']} | {line['unit']} | {line['low']:g} to {line['high']:g} | {' | '.join(each)} |")
     return "\n".join(found)
 
@@ -116,31 +122,9 @@ def choice():
         for name, (low, high) in trade["bands"].items():
             value = one["figures"][name]
             words = f"{value:.3f}" if high < 0.1 else f"{value:.2f}"
-            each.append(f"**{words}**" if low <= value <= high else words)
+            words = f"**{words}**" if low <= value <= high else words
+            each.append(words + (f" ± {one['spread'][name]:.2f}" if one["spread"][name] else ""))
         found.append(f"| {one['parameters']} | {' | '.join(each)} |")
-    return "\n".join(found)
-
-
-def two_sets():
-    """The default parameters beside the other set, in all bands and in the experiments without a band."""
-    words = ", ".join(f"{name} = {value:g}" for name, value in other["parameters"].items())
-    found = [f"| | unit | experiments | default | {words} |", "|---" * 5 + "|"]
-    for first, second in zip(figures["bands"], other["bands"], strict=True):
-        low, high = first["low"], first["high"]
-        each = [f"**{v:.3f}**" if low <= v <= high else f"{v:.3f}" for v in (first[OURS], second[OURS])]
-        found.append(f"| {first['what']} | {first['unit']} | {low:g} to {high:g} | {' | '.join(each)} |")
-    names = "bidirectional", "narrow doors", "stairs", "corners", "counterflow"
-    same = {(row["experiment"], row["case"], row["quantity"]): row for row in other["rows"]}
-    for row in [row for name in names for row in rows(name)]:
-        name, case, quantity = key = row["experiment"], row["case"], row["quantity"]
-        if name == "bidirectional" and (quantity == "speed" or case < 0.75):
-            continue
-        label = f"two directions from {case} people/m² each, {quantity}" if quantity else f"{name}, {case}"
-        wanted = f"{row['expected']:.2f}" if name in ("stairs", "narrow doors") else ""
-        found.append(f"| {label} | {row['unit']} | {wanted} | {text(row, OURS)} | {text(same[key], OURS)} |")
-    for name in ("corridor", "ring"):
-        each = [f"{one['errors'][name][OURS]:.2f}" for one in (figures, other)]
-        found.append(f"| {name}, mean error | {UNITS[name]} | | {' | '.join(each)} |")
     return "\n".join(found)
 
 
@@ -166,7 +150,7 @@ def pairs(name, label):
     found = [f"| {label} | experiments, speed at the density of Pedestrians | {COLUMNS} |", "|---" * 5 + "|"]
     for case, by in by_case(name).items():
         each = [
-            f"{by['density'][model]:.2f}, {by['speed'][model]:.2f}, {by['flow'][model]:.2f}"
+            ", ".join(text(by[quantity], model) for quantity in ("density", "speed", "flow"))
             if by["density"].get(model)
             else text(by["density"], model, "do not get through")
             for model in STYLE

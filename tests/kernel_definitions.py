@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers
+from jostle.crowds.model.kernels import ALONE, ASIDE, IN_FILE, NEAR
 from jostle.plans.kernels import FLAT, LEVEL, LOST
 
 
@@ -153,8 +154,15 @@ def gaps_ahead(q: Array, radii: Array, direction: Array, sight: float, strip: fl
     apart, gap = _apart(q, radii)
     along = np.einsum("ijd,id->ij", apart, direction)
     across = apart[..., 0] * direction[:, None, 1] - apart[..., 1] * direction[:, None, 0]
-    ahead = (gap <= sight) & (along > 0.0) & (np.abs(across) < strip * (radii[:, None] + radii))
-    return np.asarray(np.where(ahead, gap, np.inf).min(axis=1, initial=np.inf))
+    width = radii[:, None] + radii
+    similar = direction @ direction.T > 0.0
+    strip_meets = (along > 0.0) & (np.abs(across) < strip * width)
+    second = strip_meets & strip_meets.T & similar & (along < along.T)
+    aside = np.clip((np.abs(across) / width - IN_FILE) / (ASIDE - IN_FILE), 0.0, 1.0)
+    beside = aside * np.clip((ALONE - gap) / (ALONE - NEAR), 0.0, 1.0)
+    beside[~direction.any(axis=1)] = 0.0
+    ahead = np.where((gap <= sight) & strip_meets & ~second, gap, np.inf).min(axis=1, initial=np.inf)
+    return np.stack([ahead, beside.max(axis=1, initial=0.0)])
 
 
 def _apart(q: Array, radii: Array) -> tuple[Array, Array]:

@@ -80,7 +80,7 @@ def test_normal_parts_of_friction_blocks_are_the_rates(d):
 
 def test_the_map_is_made_when_it_is_asked_for():
     contacts = jo.Balls([0.5] * 3).linearise(0.0, np.eye(3))
-    assert vars(contacts)["G"] is None
+    assert "G" not in vars(contacts)
     assert isinstance(contacts.G, NormalRows)
     assert contacts.only(np.array([1])).G.toarray().tolist() == contacts.G.toarray()[[1]].tolist()
 
@@ -162,3 +162,11 @@ def test_rows_of_the_whole_configuration_keep_their_numbers_beyond_those_of_part
     problem, contacts, _, _ = lying(2)
     rows = np.array([[-1, 99]])
     assert replace(contacts.only(np.array([0])), pairs=rows, pose=problem.pose0).bodies.tolist() == rows.tolist()
+
+
+def test_contacts_are_made_of_lists():
+    contacts = jo.sets.Contacts([0.5], [[0, -1]], [[0, -1]], constraint_count=1)
+    assert contacts.G.toarray().tolist() == [[0.0, -1.0]]
+    assert contacts.velocities(0.5).slack([1.0, 2.0]).tolist() == [-1.0]
+    with pytest.raises(jo.InvalidValue, match=r"G must have two axes \(rows, coordinates\), not shape \(2,\)"):
+        jo.sets.Contacts([0.5], [0.0, -1.0], [[0, -1]], constraint_count=1)

@@ -537,6 +537,95 @@ def test_an_image_of_a_ball_moves_like_the_ball(body, way):
         np.testing.assert_allclose(Run(body, "period", way, shift).sol.q - shift, run.sol.q, atol=1e-9)
 
 
+OF_BALLS = [name for name, B in BODIES.items() if B.own.__qualname__.startswith("balls") and name != "crowd"]
+PEOPLED = [kind for kind, S in SETS.items() if not S.equal and kind not in ("own", "period")]
+WITH_EXCHANGE = [way for way, W in SCHEMES.items() if not (W.first or way.startswith("Paoli"))]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "way"), list(product(OF_BALLS, PEOPLED, WITH_EXCHANGE))[:: 1 if WHOLE else 19]
+)
+def test_a_body_that_is_away_changes_nothing_for_the_others(body, kind, way):
+    B, d = BODIES[body], BODIES[body].q0.shape[1]
+
+    def run(n, **more):
+        radii = (lambda t: B.radii(t)[:n]) if B.radii is grown else RADII[:n]
+        e, still = SCHEMES[way].e, {"wall 0": np.zeros(d)} if kind.startswith("turning") else {}
+        law = jo.Restitution(e) if B.mu is None else jo.Coulomb(B.mu, e=e, surface_velocity=still)
+        masses, starts = {"mass": MASSES[:n], "inertia": B.inertia}, {"q0": B.q0[:n], "v0": B.v0[:n]}
+        within = jo.Balls(radii) & SETS[kind].made(d, B.q0)
+        problem = jo.Motion(within=within, law=law, force=MASSES[:n, None] * WEIGHT[:d], **masses, **starts, **more)
+        return jo.solve(problem, SCHEMES[way].scheme, t=STEPS * H, h=H)
+
+    if words := refusals(body, kind, way, None):
+        with pytest.raises(jo.JostleError, match=words):
+            run(3, present=np.array([True, True, False]))
+        return
+    two, three = run(2), run(3, present=np.array([True, True, False]))
+    np.testing.assert_allclose(three.q[:, :2], two.q, atol=1e-9)
+    assert np.isnan(three.q[:, 2]).all()
+    if two.spin is not None:
+        np.testing.assert_allclose(three.spin[:, :2], two.spin, atol=1e-9)
+
+
+@pytest.mark.parametrize("rolling", [0.0, 0.05])
+@pytest.mark.parametrize("way", ["Maury", "MoreauJean"])
+@pytest.mark.parametrize("body", ["balls with friction", "spheres with friction"])
+def test_bodies_that_roll_away_are_the_same_in_files_and_after_a_pause(body, way, rolling, tmp_path):
+    d, scheme, path = BODIES[body].q0.shape[1], SCHEMES[way].scheme, tmp_path / "run.checkpoint"
+    place = np.pad([[0.0, 0.5], [1.0, 0.5], [0.5, 1.5]], ((0, 0), (d - 2, 0)))
+    within, law = jo.Balls(np.full(3, 0.5)) & jo.HalfSpace(np.eye(d)[-1]), jo.Coulomb(0.4, rolling=rolling)
+    v0, weight = np.eye(d)[d - 2] * [[1.5], [1.2], [1.0]], -9.81 * np.eye(d)[-1]
+    pile = jo.Motion(q0=place, v0=v0, force=np.tile(weight, (3, 1)), within=within, law=law)
+
+    def run(steps=STEPS, **output):
+        leaving = jo.Outlet(lambda q: q[:, d - 2] > 1.2)
+        return jo.solve(pile, scheme, t=steps * H, h=H, changes=leaving, output=jo.io.Output(**output))
+
+    whole = run(path=tmp_path / "run.vtkhdf", dtype="float64")
+    run(STEPS // 2, checkpoint=path)
+    resumed, gone = run(checkpoint=path, resume=True), ~np.isfinite(whole.q[-1, :, 0])
+    assert gone.any()
+    for name in ("q", "u", "orientation", "spin"):
+        last = np.asarray(getattr(resumed, name))
+        np.testing.assert_array_equal(np.asarray(getattr(whole, name))[-len(last) :], last)
+    assert not np.asarray(whole.spin)[-1][gone].any()
+
+
+class Hill(jo.ConstraintSet):
+    """The outside of a ball of radius one about the origin, written by a user: a matrix, a map, or normals alone."""
+
+    moving = False
+
+    def __init__(self, radii, form):
+        self.radii, self.form = radii, form
+
+    def linearise(self, t, q, cutoff=np.inf):
+        (n, d), away = q.shape, np.linalg.norm(q, axis=1)
+        normal, pairs = -q / away[:, None], np.stack([np.arange(n), np.full(n, -1)], axis=1)
+        G = {"map": jo.convex.NormalRows(pairs[:, 0], pairs[:, 1], normal, n)}.get(self.form)
+        if self.form == "matrix":
+            G = (np.eye(n)[:, :, None] * -normal).reshape(n, n * d)
+        given = {"length": float(self.radii.min()), "part_count": n, "at": q, "normal": normal if G is None else None}
+        return jo.sets.Contacts(away - 1.0 - self.radii, G, pairs, constraint_count=1, **given)
+
+
+@pytest.mark.parametrize("form", ["matrix", "map", "normals"])
+@pytest.mark.parametrize("way", ["Maury", "MoreauJean"])
+@pytest.mark.parametrize("clumped", [False, True])
+def test_bodies_rub_on_a_curved_wall_of_a_user_as_on_ours(clumped, way, form):
+    radii = np.full(4, 0.2) if clumped else np.full(2, 0.4)
+    own = jo.Clumps([(ARMS[:2, :2], 0.2)] * 2) if clumped else jo.Balls(radii)
+    start = {"q0": [[0.05, 1.5], [0.1, 2.4]], "v0": [0.5, 0.0], "force": [0.0, -5.0], "law": jo.Coulomb(0.3)}
+    ours, theirs = (
+        jo.solve(jo.Motion(within=own & hill, **start), SCHEMES[way].scheme, t=STEPS * H, h=H)
+        for hill in (jo.Outside([0.0, 0.0], 1.0), Hill(radii, form))
+    )
+    assert np.abs(ours.spin).max() > 1.0
+    np.testing.assert_allclose(theirs.q, ours.q, atol=1e-12)
+    np.testing.assert_allclose(theirs.spin, ours.spin, atol=1e-12)
+
+
 NOT_KEPT = pytest.mark.xfail(strict=True, reason="its impact at a start across equalities is in no table")
 
 

@@ -92,7 +92,7 @@ def test_the_time_left_knows_of_early_ends(monkeypatch, capsys):
     monkeypatch.setattr(terminal, "time", Every())
     heights = [[float(k), 0.1 * k] for k in range(20)]
     drops = jo.Motion(q0=heights, force=[0.0, -1.0], within=jo.Balls(np.full(20, 0.01)))
-    for until in (jo.endings.Below(0.0), jo.endings.AtRest(1e-9, after=1.0)):
+    for until in (jo.stopping.Below(0.0), jo.stopping.AtRest(1e-9, after=1.0)):
         jo.solve(drops, jo.Maury(), t=9.0, h=0.1, until=until, progress=True)
     lines = capsys.readouterr().err.splitlines()
     assert any("at most" in line for line in lines)

@@ -26,7 +26,7 @@ class Mixer(jo.Motion):
         return [source, jo.Outlet(lambda q: q[:, 1] < self.bottom)]
 
     def ending(self):
-        return jo.endings.Empty()
+        return jo.stopping.Empty()
 
     def longest_step(self):
         return 0.05

@@ -34,6 +34,7 @@ from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.clumps import Clumps
+from jostle.sets.joints import Hinges, Motors
 from jostle.sets.nearest import nearest
 from jostle.sets.polygons import Polygons
 from jostle.sets.rods import Rods
@@ -51,12 +52,13 @@ if _typing.TYPE_CHECKING:
     from jostle import (
         analysis,
         crowds,
-        endings,
         impacts,
         io,
         macro,
         models,
         scenarios,
+        shapes,
+        stopping,
         study,
         terminal,
         theory,
@@ -79,6 +81,7 @@ __all__ = [
     "GaussSeidel",
     "Gluey",
     "HalfSpace",
+    "Hinges",
     "InfeasibleStart",
     "Inside",
     "InteriorPoint",
@@ -90,6 +93,7 @@ __all__ = [
     "Maury",
     "MoreauJean",
     "Motion",
+    "Motors",
     "NotConverged",
     "Outlet",
     "Outside",
@@ -112,7 +116,6 @@ __all__ = [
     "constraints",
     "convex",
     "crowds",
-    "endings",
     "errors",
     "gradients",
     "impact",
@@ -128,9 +131,11 @@ __all__ = [
     "sensitivity",
     "sensitivity_by_events",
     "sets",
+    "shapes",
     "solve",
     "solve_by_events",
     "solvers",
+    "stopping",
     "study",
     "terminal",
     "theory",
@@ -139,8 +144,8 @@ __all__ = [
 ]
 
 _LAZY = (
-    "analysis", "crowds", "endings", "impacts", "io", "macro", "models", "scenarios", "study", "terminal", "theory",
-    "vibro", "viz",
+    "analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "shapes", "stopping", "study", "terminal",
+    "theory", "vibro", "viz",
 )  # fmt: skip
 """Modules that are imported when they are first used."""
 

@@ -63,6 +63,16 @@ def contact_points(places: NDArray[np.floating[Any]], radii: ArrayLike, pairs: I
     return points
 
 
+def pair_keys(i: Integers, j: Integers) -> Integers:
+    """(m,) one number for each pair of bodies, in either order.
+
+    >>> keys = pair_keys(np.array([0, 7]), np.array([7, 0]))
+    >>> bool(keys[0] == keys[1])
+    True
+    """
+    return (np.minimum(i, j).astype(np.int64) << 32) + np.maximum(i, j)
+
+
 class Parts(NamedTuple):
     """Which balls belong to which body."""
 

@@ -12,27 +12,27 @@ equalities, g_i = 0: they hold with equality in all three sets, and a gap of eit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from functools import cached_property, partial
 from numbers import Integral
-from typing import Any, Never, TypeGuard, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle import kernels
-from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
+from jostle._tools.arrays import Array, Booleans, Integers, contiguous, floats, highest, lowest, place_of
 from jostle._tools.displays import html
 from jostle.bodies import POINTS, Bodies
-from jostle.convex.linear_map import Dense, LinearMap, NormalRows
+from jostle.convex.linear_map import Dense, LinearMap, NormalRows, as_map, stacked
 from jostle.convex.polyhedron import Cone
 from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import offers
 from jostle.kernels.parallel import by_rows, chunks_of
 from jostle.kernels.reference.copies import PLACE_ROUND_OFF
-from jostle.pose import Pose
+from jostle.pose import Pose, RowsOfBodies
 from jostle.solvers.base import DENSE_KERNELS
 from jostle.solvers.dual_active_set import incompatible
 
@@ -82,8 +82,8 @@ def check_unchanged(within: object, count: int, before: int, t: float) -> None:
     if count != before:
         raise InvalidValue(
             f"{within!r} declares constraint_count={count} at t = {t:g} and declared constraint_count={before} "
-            f"before; declare the number of constraints that the set can ever have, present or not; a function returns a "
-            f"large gap for one that does not act"
+            f"before; declare the number of constraints that the set can ever have, present or not; a function returns "
+            f"a large gap for one that does not act"
         )
 
 
@@ -119,6 +119,11 @@ over the length; a larger difference is a contradiction."""
 MAX_INCOMPATIBLE = 0.1
 """Gaps of equalities that depend on each other contradict each other beyond this fraction of the largest gap."""
 
+MOST = float(np.finfo(float).max)
+"""The largest number."""
+BY_NORMALS: Any = None
+"""`Contacts.G` of contacts of bodies whose map is made from their normals when it is first asked for."""
+
 Cutoff = float | Array
 """Largest gap of a pair that is kept: one number, or cutoff_i + cutoff_j of two bodies and cutoff_i of a body and a
 wall, where each body has a cutoff (n,)."""
@@ -136,32 +141,36 @@ def map_of_bodies(pairs: Integers, normal: Array, count: int, positions: Array |
     return NormalRows(pairs[0], pairs[1], normal, count, positions, known=True)
 
 
-class _Gradients:
-    """`Contacts.G`: where only the normals were given, the map is made when it is first asked for."""
+class JointRows(NamedTuple):
+    """Equalities on the velocities w of bodies that turn, by levers and axes: the last rows of `Contacts`."""
 
-    @overload
-    def __get__(self, contacts: None, kind: type) -> Never: ...
+    G: LinearMap
+    """(j, N) rates of the gaps at the velocities w."""
+    noise: Array
+    """(j,) round-off of the gaps."""
+    driven: Booleans
+    """(j,) True for rows of motors, whose gap is 0 and whose rate G w is given."""
+    torque: Array
+    """(j,) the largest |p| over the time step; infinite if there is no limit."""
+    speed: Callable[[float], Array]
+    """(j,) the rates G w at a time; 0 in rows that are not driven."""
+    rate: Array
+    """(j,) the rates at the time of the contacts."""
 
-    @overload
-    def __get__(self, contacts: Contacts, kind: type) -> LinearMap: ...
+    def only(self, rows: Integers) -> JointRows:
+        """Some of the rows."""
+        noise, driven, torque = self.noise[rows], self.driven[rows], self.torque[rows]
+        return JointRows(self.G.rows(rows), noise, driven, torque, lambda t: self.speed(t)[rows], self.rate[rows])
 
-    def __get__(self, contacts: Contacts | None, kind: type) -> LinearMap:
-        if contacts is None:
-            raise AttributeError  # which tells the dataclass that there is no default
-        G: LinearMap | None = contacts.__dict__["G"]
-        if G is None:
-            if contacts.normal is None or contacts.at is None:
-                raise InvalidValue(
-                    "contacts need gradients G, or the normals and the configuration that they belong to"
-                )
-            at, shape = contacts.at, (contacts.part_count, contacts.normal.shape[1])
-            positions = at.reshape(shape) if at.size == shape[0] * shape[1] else None
-            G = map_of_bodies(contacts.pairs.T, contacts.normal, contacts.part_count, positions)
-            contacts.__dict__["G"] = G
-        return G
-
-    def __set__(self, contacts: Contacts, G: LinearMap | None) -> None:
-        contacts.__dict__["G"] = G
+    @staticmethod
+    def joined(found: Sequence[JointRows]) -> JointRows | None:
+        """The rows of several sets, one after the other; None if there are none."""
+        if len(found) < 2:
+            return found[0] if found else None
+        maps, noise, driven, torque, speeds, rate = zip(*found, strict=True)
+        speed = lambda t: np.concatenate([each(t) for each in speeds])  # noqa: E731
+        kinds_of = np.concatenate(noise), np.concatenate(driven), np.concatenate(torque)
+        return JointRows(stacked(*maps), *kinds_of, speed, np.concatenate(rate))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,12 +182,12 @@ class Contacts:
 
     Parameters
     ----------
-    gap : array, shape (m,)
+    gap : array_like, shape (m,)
         Gaps g_i(t, q).
-    G : LinearMap, shape (m, N), optional
-        Gradients dg/dq. None: all rows are contacts of bodies with these normals, and the map is made when it is first
-        asked for.
-    pairs : array of int, shape (m, 2)
+    G : array_like or LinearMap, shape (m, N), optional
+        Gradients dg/dq; the attribute is a map. None: all rows are contacts of bodies with these normals, and the map
+        is made when it is first asked for.
+    pairs : array_like of int, shape (m, 2)
         Who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k on the whole
         configuration. The same pair keeps its numbers from step to step.
     constraint_count : int
@@ -211,6 +220,8 @@ class Contacts:
     known : bool, default False
         True if the numbers in `pairs` are certain to be those of the set, and the lengths to fit the rows; they are
         then not checked in each step.
+    joints : JointRows, optional
+        The last rows, which are on the velocities w of bodies and not in G. None: all rows are in G.
 
     Examples
     --------
@@ -225,8 +236,8 @@ class Contacts:
     """
 
     gap: Array
-    G: _Gradients = _Gradients()
-    pairs: Integers  # type: ignore[misc]  # the descriptor is no default
+    G: LinearMap
+    pairs: Integers
     _: KW_ONLY
     constraint_count: int
     length: Any = None
@@ -240,8 +251,11 @@ class Contacts:
     normal: Array | None = None
     pose: Pose | None = None
     known: bool = False
+    joints: JointRows | None = None
 
     def __post_init__(self) -> None:
+        if vars(self)["G"] is None:
+            del vars(self)["G"]
         if not self.known:
             self._check()
         if not self.known or getattr(self.length, "ndim", 0) == 0:
@@ -251,32 +265,100 @@ class Contacts:
 
     def _check(self) -> None:
         """Refuse what does not belong together, and keep the numbers as compiled kernels take them."""
-        if vars(self)["G"] is not None:  # a class may change the gradients that it inherits, and leave the normals
-            object.__setattr__(self, "normal", None)
-        elif ((self.pairs[:, 0] < 0) | (self.pairs >= self.part_count).any(axis=1)).any():
+        pairs = self.pairs if hasattr(self.pairs, "dtype") else np.asarray(self.pairs)
+        pairs = contiguous(pairs, np.int64) if pairs.dtype.kind in "iu" else pairs  # others are refused with their set
+        vars(self).update(gap=floats(self.gap, "C", "gap"), pairs=pairs)
+        if "G" in vars(self):  # a class may change the gradients that it inherits, and leave the normals
+            G = as_map(self.G)
+            vars(self).update(G=Dense(contiguous(G.array)) if isinstance(G, Dense) else G, normal=None)
+        elif pairs.ndim != 2 or ((pairs[:, 0] < 0) | (pairs >= self.part_count).any(axis=1)).any():
             raise InvalidValue(
                 f"contacts without gradients G are between bodies 0 to part_count - 1 = {self.part_count - 1} or with "
-                f"walls, and their pairs are {self.pairs.tolist()[:5]}: give part_count, the number of bodies, or G"
+                f"walls, and their pairs are {pairs.tolist()[:5]}: give part_count, the number of bodies, or G"
             )
-        if not len(self.gap) == len(self.pairs) == self.G.shape[0]:
+        if not len(self.gap) == len(self.pairs) == self.G.shape[0] + self._joint_count:
             raise InvalidValue(
                 f"a set gives {len(self.gap)} gaps, {self.G.shape[0]} gradients and {len(self.pairs)} pairs: give one "
                 f"of each for every constraint"
             )
-        if isinstance(self.gap, np.ndarray):
-            object.__setattr__(self, "gap", np.ascontiguousarray(self.gap, dtype=float))
-            if self.pairs.dtype.kind in "iu":
-                object.__setattr__(self, "pairs", np.ascontiguousarray(self.pairs, dtype=np.int64))
-            if isinstance(self.G, Dense):
-                object.__setattr__(self, "G", Dense(np.ascontiguousarray(self.G.array, dtype=float)))
         if (undefined := self.gap != self.gap).any():  # NaN alone differs from itself
             raise NotFinite(f"the gap of {self.describe(int(undefined.argmax()))} is NaN")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> LinearMap:
+            """`G`, which is made when it is first asked for, where only the normals were given."""
+            if name != "G":
+                raise AttributeError(f"contacts have no {name!r}")
+            if self.normal is None or self.at is None:
+                raise InvalidValue(
+                    "contacts need gradients G, or the normals and the configuration that they belong to"
+                )
+            at, shape = self.at, (self.part_count, self.normal.shape[1])
+            positions = at.reshape(shape) if at.size == shape[0] * shape[1] else None
+            G = vars(self)["G"] = map_of_bodies(self.pairs.T, self.normal, self.part_count, positions)
+            return G
 
     def __repr__(self) -> str:
         smallest = f", smallest gap {lowest(self.gap, np.inf):.3g}" if len(self.gap) else ""
         return f"Contacts(rows: {len(self.gap)}, parts: {self.part_count}{smallest})"
 
     _repr_html_ = html
+
+    @property
+    def _joint_count(self) -> int:
+        return 0 if self.joints is None else len(self.joints.rate)
+
+    def _and_joints(self, of_parts: Array, of_joints: Any = 0.0) -> Array:
+        """(m,) values of the rows of G, and those of joints after them."""
+        if self.joints is None:
+            return of_parts
+        return np.append(of_parts, np.broadcast_to(of_joints, (self._joint_count,)))
+
+    @cached_property
+    def on_velocities(self) -> LinearMap:
+        """All rows on the velocities w of bodies; G itself if they do not turn."""
+        if self.pose is None:
+            return self.G
+        return RowsOfBodies(self.pose, self.G, None if self.joints is None else self.joints.G)
+
+    def magnitude(self, way: float, turned: float) -> Array:
+        """By how much gaps change at most where bodies move and turn.
+
+        Parameters
+        ----------
+        way : float
+            How far each part moves along each axis.
+        turned : float
+            How far each body moves along each axis, and turns about it.
+
+        Returns
+        -------
+        array, shape (m,)
+            The largest change of each gap.
+        """
+        of_parts = self.G.magnitude(np.full(self.G.shape[1], way))
+        if self.joints is None:
+            return of_parts
+        return self._and_joints(of_parts, self.joints.G.magnitude(np.full(self.joints.G.shape[1], turned)))
+
+    def bounds(self, h: float) -> Array | None:
+        """The largest impulses of motors in a time.
+
+        Parameters
+        ----------
+        h : float
+            The time.
+
+        Returns
+        -------
+        array, shape (m,), or None
+            One for each row, infinite where there is no limit; None if no row has one.
+        """
+        if self.joints is None or not np.isfinite(self.joints.torque).any():
+            return None
+        torque, none = self.joints.torque, np.full(self.G.shape[0], np.inf)
+        return self._and_joints(none, np.where(np.isfinite(torque), h * np.minimum(torque, MOST), np.inf))
 
     @property
     def margin(self) -> Array:
@@ -294,7 +376,7 @@ class Contacts:
         if self.normal is not None:
             return self.normal
         contacts = self.G.contacts
-        if contacts is not None and (contacts is self.G or len(self.G.others) == 0):
+        if self.joints is None and contacts is not None and (contacts is self.G or len(self.G.others) == 0):
             return contacts.normal
         first = self.pairs[:, 0]
         d, odd = divmod(self.G.shape[1], max(self.part_count, 1))
@@ -332,7 +414,7 @@ class Contacts:
         arms, wall = place.zeros((len(i), 2)), j < 0
         if radii is not None:
             arms[:, 0], arms[:, 1] = radii[i], np.where(wall, 0.0, radii[np.maximum(j, 0)])
-        two = np.flatnonzero(~wall)
+        two = (~wall).nonzero()[0]
         if len(two):  # both touch the same point, also where radii have grown: angular momentum stays as it is
             gap = self.gap[two] if self.gap_at is None else self.gap_at(t, two)
             arms[two] += gap[:, None] / 2.0
@@ -372,7 +454,7 @@ class Contacts:
         array, shape (m,)
             G times the velocities of all parts.
         """
-        return self.G @ (w if self.pose is None else self.pose.velocities(w)).ravel()
+        return self.on_velocities @ w.ravel()
 
     def impulse(self, p: Array) -> Array:
         """The impulses of the rows on the bodies.
@@ -387,8 +469,8 @@ class Contacts:
         array
             G^T p on the velocities w, in their shape.
         """
-        on_parts = self.G.adjoint(p)
-        return on_parts if self.pose is None else self.pose.impulse(on_parts)
+        on_w = self.on_velocities.adjoint(p)
+        return on_w if self.pose is None else on_w.reshape(self.pose.count, -1)
 
     def velocities(self, h: float) -> Rows:
         """The admissible velocities K_h = {u : g / h + G u >= 0} of a step.
@@ -405,7 +487,10 @@ class Contacts:
         """
         gap = self.gap if self.equal is None else self.compatible_gap()
         c, length = by_rows(np.divide, (gap,), h), by_rows(np.divide, (self.length,), h)
-        return Rows(self.G, c, length, by_rows(np.divide, (self.noise,), h), self.equal, self.describe)
+        noise = by_rows(np.divide, (self.noise,), h)
+        if self.joints is not None:
+            c[self.G.shape[0] :] -= self.joints.rate
+        return Rows(self.on_velocities, c, length, noise, self.equal, self.describe, bound=self.bounds(h))
 
     def displacements(self) -> Rows:
         """The linearised admissible set as seen from the configuration, {d : g + G d >= 0}.
@@ -440,7 +525,8 @@ class Contacts:
         """(m,): round-off of each gap, by the size of the coordinates that it depends on."""
         if self.at is None:
             return place_of(self.gap).zeros(len(self.gap))
-        return by_rows(np.multiply, (self.G.magnitude(self.at.ravel()),), GAP_ROUND_OFF)
+        noise = by_rows(np.multiply, (self.G.magnitude(self.at.ravel()),), GAP_ROUND_OFF)
+        return noise if self.joints is None else self._and_joints(noise, self.joints.noise)
 
     def compatible_gap(self) -> Array:
         """The gaps, without what no displacement can close in equalities that depend on each other.
@@ -465,9 +551,11 @@ class Contacts:
         if self.equal is None or np.count_nonzero(self.equal) < 2:
             return self.gap
         rows = np.flatnonzero(self.equal)
-        part, unit = incompatible(self.G.rows(rows), self.gap[rows])
+        if self.joints is not None:
+            rows = rows[self._and_joints(np.zeros(self.G.shape[0]), self.joints.driven)[rows] == 0.0]
+        part, unit = incompatible(self.on_velocities.rows(rows), self.gap[rows])
         length = self.length[rows] / unit
-        furthest = float((np.abs(self.gap[rows]) / unit).max())
+        furthest = float((np.abs(self.gap[rows]) / unit).max(initial=0.0))
         bent = np.divide(MAX_CURVATURE * furthest, length, out=np.full(len(rows), np.inf), where=length > 0.0)
         second_order = np.abs(part) <= np.minimum(bent, MAX_INCOMPATIBLE) * furthest
         gaps = self.gap.copy()
@@ -487,10 +575,13 @@ class Contacts:
         Contacts
             The contacts of these rows.
         """
-        normal = None if self.normal is None else self.normal[rows]
+        normal, own, joints = None if self.normal is None else self.normal[rows], rows, None
+        if self.joints is not None:
+            own, of_joints = rows[rows < self.G.shape[0]], rows[rows >= self.G.shape[0]] - self.G.shape[0]
+            joints = self.joints.only(of_joints) if len(of_joints) else None
         return Contacts(
             self.gap[rows],
-            None if vars(self)["G"] is None else self.G.rows(rows),
+            self.G.rows(own) if "G" in vars(self) else BY_NORMALS,
             self.pairs[rows],
             constraint_count=self.constraint_count,
             length=self.length[rows],
@@ -504,10 +595,11 @@ class Contacts:
             normal=normal,
             pose=self.pose,
             known=self.known,
+            joints=joints,
         )
 
     def drifts(self, t: float, h: float) -> tuple[Array, Array]:
-        """The rates dg/dt of a moving set at the two ends of a step, at the same configuration.
+        """The rates dg/dt of a moving set at both ends of a step, at the same configuration; of motors minus the speed.
 
         They are those of the parabola through the gaps at t, t + h/2 and t + h; the set is not evaluated outside the
         step. Walls of constant acceleration have no error; the error of others is h^2 / 12 times the third derivative
@@ -535,12 +627,17 @@ class Contacts:
         [[-2.0], [-3.0]]
         """
         if self.gap_at is None:
-            nothing = place_of(self.gap).zeros(len(self.gap))
-            return nothing, nothing
-        rows = place_of(self.gap).arange(len(self.gap))
-        first, middle, last = (self.gap_at(time, rows) for time in (t, t + h / 2.0, t + h))
-        half, whole = middle - first, last - first
-        return (4.0 * half - whole) / h, (3.0 * whole - 4.0 * half) / h
+            rates = place_of(self.gap).zeros(len(self.gap))
+            ends = rates, rates
+        else:
+            rows = place_of(self.gap).arange(len(self.gap))
+            first, middle, last = (self.gap_at(time, rows) for time in (t, t + h / 2.0, t + h))
+            half, whole = middle - first, last - first
+            ends = (4.0 * half - whole) / h, (3.0 * whole - 4.0 * half) / h
+        if self.joints is None:
+            return ends
+        none, speed = np.zeros(self.G.shape[0]), self.joints.speed
+        return ends[0] - self._and_joints(none, speed(t)), ends[1] - self._and_joints(none, speed(t + h))
 
     def cone(self, closed: float | None = None) -> Cone:
         """The cone of admissible velocities of the closed contacts, C_{t,q}.
@@ -579,7 +676,7 @@ class Contacts:
             return CLOSED * cast(Array, self.length)
         ways = np.abs(way) + np.zeros(self.at.size).reshape(self.at.shape)
         by_place = CLOSED * self.G.magnitude(ways.ravel()) + PLACE_ROUND_OFF * self.G.magnitude(self.at.ravel())
-        return np.where(self.length > 0.0, CLOSED * self.length, by_place)
+        return np.where(self.length > 0.0, CLOSED * self.length, self._and_joints(by_place))
 
     def overlap(self) -> float:
         """The deepest overlap -g_i, or the largest |g_i| of an equality.

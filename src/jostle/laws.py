@@ -28,9 +28,9 @@ from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NoFriction, NotApproaching, warn
 from jostle.kernels.reference.dense import ROUND_OFF
-from jostle.sets.base import ConstraintSet, parts
+from jostle.sets.base import ConstraintSet, part_of, parts
+from jostle.sets.outlines import walls_of
 from jostle.sets.rods import Rods
-from jostle.sets.shapes import walls_of
 from jostle.sets.user import UserSet
 from jostle.sets.walls import Box, HalfSpace, Walls
 from jostle.solvers.automatic import Automatic
@@ -223,7 +223,11 @@ class _Found:
     def __init__(self, entries: Mapping[Any, Any], groups: Mapping[str, ArrayLike], Q: ConstraintSet, q0: Array):
         made_of, (walls, names) = Q.bodies.parts, walls_of(Q, 0.0, q0)
         self.owner = None if made_of is None else made_of.owner
-        n = Q.linearise(0.0, q0, 0.0).part_count if made_of is None else len(made_of.inertia)
+        n = (
+            part_of(Q, lambda one: not one.of_poses).linearise(0.0, q0, 0.0).part_count
+            if made_of is None
+            else len(made_of.inertia)
+        )
         self.bodies = n if made_of is not None else max(n, len(q0) if q0.ndim > 1 else 1)
         sides = _Sides(self.bodies, walls, names, groups)
         self.entries = tuple((sides.of_key(key), value) for key, value in entries.items())

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from jostle._tools.arrays import STAYS, Array, contiguous, read_only
+from jostle._tools.arrays import STAYS, Array, Booleans, Integers, contiguous, read_only
 from jostle._tools.rotations import AXES, at_lever, cross, crossed, euler_rotation, matrices, product, turned
 from jostle.bodies import Bodies
-from jostle.convex.linear_map import Dense, LinearMap, Sparse
+from jostle.convex.linear_map import Dense, LinearMap, Sparse, stacked
 from jostle.convex.metric import Metric
 from jostle.solvers.base import MAX_DENSE_ENTRIES
 
@@ -76,6 +76,11 @@ class Pose:
         if made_of is None or orientation is None or orientation.ndim == 1:
             return orientation
         return product(orientation, made_of.axes * np.array([1.0, -1.0, -1.0, -1.0]))
+
+    @property
+    def count(self) -> int:
+        """Number of bodies."""
+        return int(self.q.size) // int(self.q.shape[-1])
 
     @cached_property
     def rotations(self) -> Array:
@@ -188,10 +193,49 @@ class Pose:
         block = at_lever(levers, None if self.axes is None else self.axes[body])
         if G.shape[0] * G.shape[1] <= MAX_DENSE_ENTRIES:
             by_part = np.einsum("mbi,bij->mbj", G.toarray().reshape(m, len(parts), d), block)
-            return Dense(np.add.reduceat(by_part, np.searchsorted(body, np.arange(n)), axis=1).reshape(m, -1))
+            return Dense(np.add.reduceat(by_part, np.searchsorted(body, np.arange(n)), axis=1).reshape(m, n * width))
         from scipy.sparse import csr_array
 
         rows = np.broadcast_to((d * parts)[:, None, None] + np.arange(d)[:, None], block.shape)
         columns = np.broadcast_to((width * body)[:, None, None] + np.arange(width), block.shape)
         shape = d * len(parts), width * n
         return Sparse(csr_array(G.tocsr() @ csr_array((block.ravel(), (rows.ravel(), columns.ravel())), shape=shape)))
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfBodies(LinearMap):
+    """Rows on the velocities of the centres of all parts, and rows on w after them, as one map on w."""
+
+    pose: Pose
+    on_parts: LinearMap
+    on_w: LinearMap | None = None
+
+    def __post_init__(self) -> None:
+        d, more = self.pose.q.shape[-1], 0 if self.on_w is None else self.on_w.shape[0]
+        object.__setattr__(self, "shape", (self.on_parts.shape[0] + more, self.pose.count * (d + AXES[d])))
+
+    def __matmul__(self, u: Array) -> Array:
+        rates = self.on_parts @ self.pose.velocities(u.reshape(self.pose.count, -1)).ravel()
+        return rates if self.on_w is None else np.append(rates, self.on_w @ u)
+
+    def adjoint(self, p: Array) -> Array:
+        k = self.on_parts.shape[0]
+        on_w = self.pose.impulse(self.on_parts.adjoint(p[:k])).ravel()
+        return on_w if self.on_w is None else on_w + self.on_w.adjoint(p[k:])
+
+    def tocsr(self) -> Any:
+        return self.assembled().tocsr()
+
+    def toarray(self) -> Array:
+        return self.assembled().toarray()
+
+    def rows(self, selection: Booleans | Integers) -> LinearMap:
+        chosen, k = np.arange(self.shape[0])[selection], self.on_parts.shape[0]
+        on_w = None if self.on_w is None else self.on_w.rows(chosen[chosen >= k] - k)
+        return RowsOfBodies(self.pose, self.on_parts.rows(chosen[chosen < k]), on_w)
+
+    def assembled(self) -> LinearMap:
+        """The same map by its entries, as solvers take it."""
+        if self.on_w is None:
+            return self.pose.on_bodies(self.on_parts)
+        return stacked(self.pose.on_bodies(self.on_parts), self.on_w) if self.on_parts.shape[0] else self.on_w

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import Truths, accepts, check_arguments, described, required_arguments
-from jostle._tools.arrays import Array, alike, finite, numbers, read_only, to_device, to_host
+from jostle._tools.arrays import Array, alike, finite, lowest, numbers, read_only, to_device, to_host
 from jostle._tools.of_run import Remembers as Remembers
 from jostle._tools.of_run import remembering
 from jostle._tools.pickling import check_parts
@@ -40,6 +40,8 @@ Field = Callable[..., Array]
 """A force or velocity as a function of (t, q, ...)."""
 SYMMETRY = 1e-12
 """Largest |S - S^T| / |S| of a slope S that still counts as round-off."""
+TURNS = "give law=jo.Coulomb(mu), or make them of jo.Clumps"
+"""How bodies are made that turn."""
 MAX_COORDINATES_SHOWN = 3
 """Up to this many coordinates an error writes a whole vector out."""
 
@@ -272,6 +274,11 @@ class Problem:
         """The velocities of all that moves at the start, see `jostle.pose`."""
         return read_only(self.pose0.joined(getattr(self, "v0", np.zeros_like(self.q0)), self.spin0))
 
+    @cached_property
+    def smallest_length(self) -> float:
+        """The smallest length of bodies whose radii do not depend on time, and walls; infinite if there is none."""
+        return smallest_length(self.bodies, self.within, 0.0)
+
     def changes(self) -> Sequence[Change]:
         """What acts on the state after each step of a run, such as sources and outlets, gates and stairs.
 
@@ -458,6 +465,10 @@ class Motion(Problem):
         three for each, about the axes in which the arms of its clump are given. These must be the principal axes of the
         body, so that there are no products of inertia. None: that of solid discs or spheres, and of the balls of
         clumps.
+    torque : array_like or callable (t, orientation, spin) -> array, optional
+        Torque on each body, about fixed axes, of bodies with friction and of `Clumps`: one number for each body in the
+        plane, one vector in space. A function gets the arrays of a `Solution` at one time, and is called at the middle
+        of each step. None: no torques.
 
     Attributes
     ----------
@@ -496,9 +507,11 @@ class Motion(Problem):
     past: Remembers | None
     orientation0: Array | None
     spin0: Array | None
+    torque: Field | None
     potential: Callable[[Array], float] | None = None
     _given: ClassVar[Any]
     _given_potential: ClassVar[Any]
+    _given_torque: ClassVar[Any]
 
     def __init__(
         self,
@@ -514,6 +527,7 @@ class Motion(Problem):
         spin0: ArrayLike = 0.0,
         orientation0: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
+        torque: ArrayLike | Callable[..., ArrayLike] | None = None,
     ):
         q = read_only(finite(q0, "q0"))
         f, constant = field_of(force, q, "force", arguments=3)
@@ -528,8 +542,12 @@ class Motion(Problem):
         presence = None if present is None else Presence.of(q, present, self.bodies.largest)
         _set(self, potential=None if potential is None else checked_potential(potential))
         self._turn(law, spin0, orientation0, inertia)
-        if presence is not None and self.bodies.parts is not None:
-            raise InvalidValue("clumps cannot come and go: leave out present=, or use jo.Balls")
+        _set(self, torque=self._torque(torque), _given_torque=torque if callable(torque) else deepcopy(torque))
+        if presence is not None and (self.bodies.parts is not None or self.within.of_poses):
+            what = "clumps" if self.bodies.parts is not None else "bodies with hinges or motors"
+            raise InvalidValue(f"{what} cannot come and go: leave out present=, or use jo.Balls alone")
+        if self.within.of_poses:
+            _set(self, within=self.within.bound_to(self.pose0))
         start = (self.pose0 if presence is None else self.pose0.at(presence.placed(q))).centres
         _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
 
@@ -564,6 +582,69 @@ class Motion(Problem):
         _set(self, orientation0=read_only(_orientations(orientation0, n, d)))
         _set(self, bodies=replace(bodies, inertia=J))
 
+    def _torque(self, given: Any) -> Field | None:
+        """The torques as a function of (t, orientation, spin), with values of shape (n,) or (n, 3); None without."""
+        if given is None:
+            return None
+        spin = self.spin0
+        if spin is None:
+            raise InvalidValue(f"a torque turns bodies, and these do not turn: {TURNS}")
+        n, d = len(spin), self.q0.shape[-1]
+        if not callable(given):
+            constant = read_only(_of_bodies(given, "torque", n, d))
+            return lambda *state: constant
+        if not accepts(given, 3):
+            raise InvalidValue(f"torque must be a function of (t, orientation, spin), not {described(given)}")
+        return lambda *state: _of_bodies(given(*state), f"what torque returned at t = {state[0]:g}", n, d)
+
+    def spun(self, t: float, pose: Pose, w: Array, h: float) -> Array:
+        """The velocities w after the torques at a time have acted over a time h.
+
+        Parameters
+        ----------
+        t, pose : float, Pose
+            The time and the pose in which the torques are taken.
+        w : array
+            Velocities of all that moves, see `jostle.pose`.
+        h : float
+            How long they act.
+
+        Returns
+        -------
+        array
+            The velocities; w itself if there are no torques.
+        """
+        if self.torque is None:
+            return w
+        d, J = pose.q.shape[-1], self.bodies.inertia
+        assert J is not None
+        return np.concatenate([w[:, :d], w[:, d:] + h * self._torques(t, pose, w) / J], axis=1)
+
+    def work_of_torque(self, t: float, pose: Pose, w: Array, mean: Array, h: float) -> float:
+        """The work of the torques that `spun` takes, at the mean velocities of a step.
+
+        Parameters
+        ----------
+        t, pose, w : float, Pose, array
+            As for `spun`.
+        mean : array
+            The mean of the velocities before and after the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        float
+            The work.
+        """
+        return h * float((self._torques(t, pose, w) * mean[:, pose.q.shape[-1] :]).sum())
+
+    def _torques(self, t: float, pose: Pose, w: Array) -> Array:
+        """(n, s) the torques about the axes of the spins in w."""
+        assert self.torque is not None
+        torque = self.torque(t, pose.as_given, pose.spin(w)).reshape(len(w), -1)
+        return torque if pose.axes is None else np.einsum("nji,nj->ni", pose.axes, torque)
+
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"
 
@@ -573,7 +654,9 @@ class Motion(Problem):
         return self.bodies.mass
 
     def of_those_present(self, presence: Presence) -> Self:
-        there, force, constant = copy(self), self.force, self.constant_force
+        there, force, constant, torque = copy(self), self.force, self.constant_force, self.torque
+        if torque is not None:
+            _set(there, torque=lambda *state: presence.still(torque(*state)))
         _set(there, within=of_present(self.within, presence), force=lambda *state: presence.still(force(*state)))
         _set(there, _given=None)
         _set(there, constant_force=None if constant is None else presence.still(constant))
@@ -583,6 +666,8 @@ class Motion(Problem):
         there = copy(self)
         _set(there, force=from_host(self.force, place), constant_force=to_device(self.constant_force, place))
         mass, inertia = to_device(self.bodies.mass, place), to_device(self.bodies.inertia, place)
+        if self.torque is not None:
+            _set(there, torque=from_host(self.torque, place))
         _set(there, bodies=replace(self.bodies, mass=mass, inertia=inertia), within=anew(self.within), _given=None)
         return there
 
@@ -593,6 +678,7 @@ class Motion(Problem):
             parts["force"] = parts.pop("_given")
         if self._given_potential is not None:
             parts["potential"] = parts.pop("_given_potential")
+        parts["torque"] = parts.pop("_given_torque")
         check_parts(self, {"mass": self.mass})  # by the name that it was given by
         return check_parts(self, parts)
 
@@ -602,6 +688,7 @@ class Motion(Problem):
             _set(self, _given=self.force, force=field_of(self.force, self.q0, "force", arguments=3)[0])
         if "_given_potential" not in parts and self.potential is not None:
             _set(self, _given_potential=self.potential, potential=checked_potential(self.potential))
+        _set(self, torque=self._torque(self.torque), _given_torque=self.torque)
 
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """Acceleration without contacts, M(q)^-1 f(t, q, u).
@@ -693,6 +780,10 @@ class Sweeping(Problem):
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
         if _within(within).bodies.parts is not None:
             raise InvalidValue("Clumps turn, which only bodies with inertia do: use jo.Motion, or jo.Balls for discs")
+        if _within(within).of_poses:
+            raise InvalidValue(
+                "hinges and motors join bodies that turn, which only bodies with inertia do: use jo.Motion"
+            )
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         M = of_masses(1.0 if mass is None else mass, q.shape)
         _set(self, bodies=replace(self.within.bodies, mass=M), weighted=mass is not None)
@@ -801,7 +892,14 @@ def _inertia(value: ArrayLike | None, bodies: Bodies, within: ConstraintSet, n: 
 
 def _attributes(problem: Any) -> dict[str, Any]:
     """The attributes of a problem, without those that follow from others."""
-    return {name: value for name, value in vars(problem).items() if name not in ("pose0", "w0")}
+    return {name: value for name, value in vars(problem).items() if name not in ("pose0", "w0", "smallest_length")}
+
+
+def smallest_length(bodies: Bodies, within: ConstraintSet, t: float) -> float:
+    """The smallest length of bodies and walls at a time; infinite if there is none."""
+    smallest = lowest(bodies.radii_at(t), np.inf) if bodies.parts is None else bodies.parts.length
+    own = (getattr(Q, "own_length", None) for Q in parts(within))
+    return min(length or np.inf for length in (max(smallest, 0.0), *own))  # negative radii are refused elsewhere
 
 
 def _set(problem: Any, **values: Any) -> None:

@@ -96,18 +96,21 @@ def things():
 
 @cache
 def files():
-    """A folder with the trajectory of the run, a moving density and a finished study; and the density."""
+    """A folder with the trajectory of the run, a moving density, a finished study and a plan; and the density."""
     folder, grid = TemporaryDirectory(), things()["grid"]
     path = Path(folder.name)
     jo.io.write(things()["run"], path / "run.vtkhdf")
+    jo.crowds.write_plan(things()["room"], path / "floor.wkt")
     flow = jo.macro.Flow(grid=grid, density=0.5, velocity=grid.velocity(0.0, 0.0))
     moved = jo.macro.solve(flow, jo.macro.Splitting(), t=0.1, h=0.1, output=path / "moved.vtkhdf")
     jo.study.sweep(jo.study.Study(dict), executor=ThreadPoolExecutor(1), folder=path / "run.vtkhdf.study")
     return folder, moved
 
 
-def calls(path):
-    """name -> (arguments that are right, parameters whose wrong values are legitimate)."""
+@cache
+def calls():
+    """name -> arguments that are right; the files are in the working directory."""
+    path = Path()
     at = things()
     run, room, cone, grid, zone = at["run"], at["room"], at["cone"], at["grid"], at["zone"]
     sweep = {"t": 0.2, "h": 0.1}
@@ -271,14 +274,12 @@ def calls(path):
             "accuracy": None,
         },
     }
-    floor = path / "floor.wkt"
-    jo.crowds.write_plan(room, floor)
     crowds = {
         "DXF": {"walls": "WALLS", "exits": "EXITS", "scale": 0.1},
         "Picture": {"scale": 0.1, "tolerance": 0.0, "wall_colour": (0, 0, 0), "exit_colour": (255, 0, 0)},
         "WKT": {"scale": 1.0, "names": ["east"], "openings": None},
-        "read_plan": {"path": str(floor), "form": jo.crowds.WKT()},
-        "write_plan": {"plan": room, "path": str(path / "again.wkt"), "form": jo.crowds.WKT()},
+        "read_plan": {"path": "floor.wkt", "form": jo.crowds.WKT()},
+        "write_plan": {"plan": room, "path": "again.wkt", "form": jo.crowds.WKT()},
         "shortest_paths": {"plan": room, "radius": 0.25, "spacing": None, "closed": (), "stops": None},
         "crossings": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "plan": None},
         "crowd_pressure": {"sol": run, "k": -1},
@@ -397,7 +398,15 @@ def calls(path):
         },
         "Following": {"wish": at["walk"], "radii": [0.25, 0.25], "sight": 2.0},
         "Inhibition": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
-        "Pedestrians": {"T": 0.6, "strip": 0.7, "own": 1.5, "others": 4.0, "strength": 2.0, "decay": 0.1},
+        "Pedestrians": {
+            "T": 0.6,
+            "T_file": 1.0,
+            "strip": 0.7,
+            "own": 1.5,
+            "others": 4.0,
+            "strength": 2.0,
+            "decay": 0.1,
+        },
         "Quickest": {
             "wish": at["walk"],
             "plan": room,
@@ -408,7 +417,7 @@ def calls(path):
             "every": 0.5,
         },
         "Repulsion": {"wish": at["walk"], "radii": [0.25, 0.25], "strength": 2.0, "decay": 0.1},
-        "TimeGap": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6, "strip": 0.7},
+        "TimeGap": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6, "T_file": 1.0, "strip": 0.7},
         "walk": {"plan": room, "radius": 0.25, "speed": 1.0, "goal": None, "spacing": 0.1, "closed": (), "stops": None},
     }
     models = {
@@ -561,7 +570,7 @@ def calls(path):
         within=jo.vibro.Gaps(lambda t, q, p: q[0] - p[0] * np.sin(2 * np.pi * t), flat=True, moving=True),
     )  # fmt: skip
     followed = {
-        "copies": shaken, "to": 0.005, "period": lambda p: 1.0, "steps": 40, "parameter": 0, "times": 1, "longest": 0.1,
+        "copies": shaken, "to": 0.03, "period": lambda p: 1.0, "steps": 40, "parameter": 0, "times": 1, "longest": 0.1,
         "max_points": 100,
     }  # fmt: skip
     branch = jo.vibro.follow(**followed)
@@ -580,6 +589,7 @@ def calls(path):
         "lyapunov_spectra": {**periods, "skip": 1},
         "basins": {**periods, "periods": 20, "most": 8, "tol": 1e-5},
         "follow": followed,
+        "follow_doubled": {"branch": branch, "number": 0, "longest": 0.1, "max_points": 5},
         "follow_point": {
             "branch": branch, "number": 0, "parameter": 1, "to": 0.7, "longest": 0.1, "max_points": 5,
         },
@@ -701,9 +711,8 @@ LONG = {"viz.report", "viz.animate", "study.report_crowd"}
 @pytest.mark.parametrize("name", [whole(name) if name in LONG else name for name in public_calls()])
 def test_a_wrong_kind_of_value_is_an_error_that_names_the_parameter(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    arguments = calls(tmp_path)[name]
-    if any(isinstance(value, Path) for value in arguments.values()):
-        shutil.copytree(files()[0].name, tmp_path, dirs_exist_ok=True)
+    arguments = calls()[name]
+    shutil.copytree(files()[0].name, tmp_path, dirs_exist_ok=True)
     given = set(inspect.signature(find(name)).parameters)
     assert set(arguments) == {parameter for parameter in given if not parameter.startswith("_")}
     call(name, arguments)  # what is right

@@ -39,7 +39,7 @@ def arch():
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"gate": ((6, 2.25), (6, 2.75))})
     start = [(2.5, 1), (6, 1), (6, 4), (2.5, 4)]
     people = crowd(40, radius=0.2, room=plan, speed=1.34, seed=4, start=start)
-    return jo.solve(people, jo.Venel(), t=20.0, h=0.1, every=0.5, until=jo.endings.Never())
+    return jo.solve(people, jo.Venel(), t=20.0, h=0.1, every=0.5, until=jo.stopping.Never())
 
 
 @pytest.fixture(scope="module")

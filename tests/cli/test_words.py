@@ -69,7 +69,7 @@ def test_the_bar_of_a_run_that_ends_early_reaches_its_end():
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
     ball = jo.Motion(q0=[[0.0, 1.0]], force=[0.0, -9.81], within=jo.Balls([0.1]))
     with progress_bar(console) as bar:
-        sol = jo.solve(ball, jo.Maury(), t=5.0, h=0.01, until=jo.endings.Below(0.0), progress=bar)
+        sol = jo.solve(ball, jo.Maury(), t=5.0, h=0.01, until=jo.stopping.Below(0.0), progress=bar)
     assert sol.status == "stopped"
     assert "100%" in console.file.getvalue().split("\r")[-1]
 

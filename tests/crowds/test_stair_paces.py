@@ -54,7 +54,7 @@ def test_a_crowd_on_stairs_is_slower_by_the_pace_too():
     """The gap of 0.35 m ahead of the first person allows 0.5 m/s on level ground; nobody is ahead of the second."""
     plan = building(pace="up")
     q0 = [(19.0, 1.5), (19.75, 1.5), (21.0, 1.5), (21.75, 1.5)]
-    people = crowd(4, radius=R, speed=1.0, room=plan, q0=q0, behaviour=jo.crowds.Pedestrians(T=0.7))
+    people = crowd(4, radius=R, speed=1.0, room=plan, q0=q0, behaviour=jo.crowds.Pedestrians(T_file=0.7))
     speeds = np.linalg.norm(people.velocity(0.0, people.q0), axis=1)
     np.testing.assert_allclose(speeds, [STAIR_PACES["up"], STAIR_PACES["up"] * 0.5, 1.0, 0.5], rtol=1e-3)
 
@@ -63,7 +63,7 @@ def test_behaviours_of_a_file_walk_on_stairs_as_those_of_a_program():
     text = """
 [problem]
 kind = "crowd"
-behaviour = { kind = "pedestrians", T = 0.7 }
+behaviour = { kind = "pedestrians", T_file = 0.7 }
 rooms = [{ corners = [[0, 0], [4, 0], [4, 3], [0, 3]] }, { corners = [[20, 0], [24, 0], [24, 3], [20, 3]] }]
 exits = [{ name = "street", ends = [[0, 1], [0, 2]] }]
 stairs = [{ name = "stairs", start = [[20, 1], [20, 2]], end = [[4, 1], [4, 2]], length = 6.0, pace = "up" }]
@@ -138,6 +138,22 @@ def test_on_narrow_stairs_one_direction_walks_at_a_time_and_a_resumed_run_knows_
     go(4.2, output=jo.io.Output(checkpoint=tmp_path / "c"))
     resumed = go(6.0, output=jo.io.Output(checkpoint=tmp_path / "c", resume=True))
     np.testing.assert_array_equal(resumed.q[-1], sol.q[np.searchsorted(sol.t, 6.0 - 1e-9)])
+
+
+@pytest.mark.parametrize(("each", "held"), [(5, False), (6, True)])
+def test_on_wide_stairs_people_take_turns_when_they_are_more_than_two_per_square_metre(each, held):
+    """Stairs of 1.5 m x 3.5 m: ten people pass each other, of twelve those wait who are further away."""
+    start, end = ((20, 0.5), (20, 2)), ((4, 0.5), (4, 2))
+    exits = {"street": ((0, 1), (0, 2)), "roof": ((24, 1), (24, 2))}
+    plan = Plan([GROUND, UPPER], exits=exits, links=[Link("stairs", start, end, length=3.5, both=True)])
+    y = 0.6 + 0.5 * (np.arange(each) % 3)
+    down = np.stack([20.3 + 0.5 * (np.arange(each) // 3), y], axis=1)
+    up = np.stack([3.5 - 0.5 * (np.arange(each) // 3), y], axis=1)
+    groups = [Group(to, places=q, radius=R, goal=to) for to, q in (("street", down), ("roof", up))]
+    people = crowd(groups, room=plan)
+    u = people.velocity(0.0, people.q0)
+    assert (u[:each, 0] < 0.0).all()
+    assert (u[each:, 0] <= 0.0).all() if held else (u[each:, 0] > 0.0).all()
 
 
 def test_a_place_at_the_end_of_stairs_where_somebody_stands_is_taken():

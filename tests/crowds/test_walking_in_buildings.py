@@ -43,17 +43,24 @@ def test_repulsion_is_its_formula():
 @pytest.mark.parametrize("strip", [1.0, 0.6])
 def test_the_speed_is_that_of_the_gap_ahead(strip):
     q, radii = people_at_random()
+    q[::3] *= 2.0  # some are alone
     way = np.where(np.arange(len(q)) % 2 == 0, 1.0, -1.0)
     wish = FreeWish(lambda t, x: np.outer(way, [V, 0.0]), nearer=None)
-    found = TimeGap(wish, radii, T=0.5, strip=strip)(0.0, q)
+    found = TimeGap(wish, radii, T=0.5, T_file=0.9, strip=strip)(0.0, q)
+    times = []
     for k in range(len(q)):
-        least = np.inf
+        least, beside = np.inf, 0.0
         for other in range(len(q)):
             x, y = q[other] - q[k]
             width = radii[k] + radii[other]
             if other != k and way[k] * x > 0.0 and abs(y) < strip * width:
                 least = min(least, np.hypot(x, y) - width)
-        np.testing.assert_allclose(found[k], [way[k] * min(V, max(least, 0.0) / 0.5), 0.0], atol=1e-12)
+            if other != k:
+                aside, gap = abs(y) / width, np.hypot(x, y) - width
+                beside = max(beside, np.clip((aside - 0.375) / 0.5, 0.0, 1.0) * np.clip((1.0 - gap) / 0.4, 0.0, 1.0))
+        times.append(0.9 - 0.4 * beside)
+        np.testing.assert_allclose(found[k], [way[k] * min(V, max(least, 0.0) / times[k]), 0.0], atol=1e-12)
+    assert {0.5, 0.9} < {round(float(time), 9) for time in times}  # in a crowd, in single file, and in between
 
 
 def test_of_two_who_are_each_ahead_of_the_other_the_one_who_is_looked_at_less_straight_goes():

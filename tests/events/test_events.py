@@ -595,3 +595,20 @@ def test_blocks_that_rest_after_many_impacts_at_once_do_not_move():
     np.testing.assert_allclose(sol.u(0.75)[1:], 0.0, atol=1e-25)
     assert sol.accumulations[-1].pairs.tolist() == [[1, 2], [2, 3], [3, -2]]
     assert sol.u(0.75)[0] == pytest.approx(-3.0 * 0.21616, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("q0", "v0", "e"),
+    [
+        ([0.87, 5.52, 6.62, 8.33], [2.8, 3.12, -0.21, 0.2], 0.29),  # without the check 0.92 away from 260 digits
+        ([1.27, 3.32, 5.35, 8.35], [1.62, -1.08, -3.12, -1.6], 0.18),  # 0.011
+        ([0.69, 4.21, 5.87, 7.03], [3.92, 3.81, 2.11, -3.73], 0.12),  # 0.24
+    ],
+)
+def test_a_motion_that_hangs_on_rounding_is_refused(q0, v0, e):
+    blocks = jo.Motion(q0=q0, v0=v0, within=jo.Line(np.full(4, 0.5), lower=0.0, upper=9.0), law=jo.Restitution(e))
+    with pytest.raises(jo.errors.UnresolvedEvent, match=r"hangs on rounding before here.*perturb q0 or v0") as told:
+        jo.solve_by_events(blocks, t=3.0)
+    known = told.value.solution
+    assert 0.5 < known.end < 3.0
+    assert all(event.t < known.end for event in known.events)

@@ -1,11 +1,9 @@
-"""A density whose run goes to a file, and a program that goes on with it until it is killed or the disk is full."""
+"""A density whose run goes to a file, and a program that runs it until it is killed."""
 
-import signal
 import sys
 from pathlib import Path
 
 import jostle as jo
-from jostle.errors import WriteFailed
 from jostle.io import growing
 from jostle.macro import Flow, Grid, Splitting
 
@@ -29,26 +27,6 @@ def kept(folder: Path, resume: bool = False):
     return {"checkpoint": folder / "run.checkpoint", "seconds": 0.05, "resume": resume}
 
 
-def until_it_is_killed(folder: Path, resume: bool) -> None:
-    growing.COMMIT_INTERVAL = 0.1
-    run(folder, 1e6, **kept(folder, resume))
-
-
-def until_the_disk_is_full(folder: Path) -> None:
-    import resource
-
-    growing.COMMIT_INTERVAL = 0.0
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000))
-    try:
-        run(folder, 1e6, every=1)
-    except WriteFailed as error:
-        print(len(error.solution.t), error.frames, error)
-
-
 if __name__ == "__main__":
-    what, folder = sys.argv[1], Path(sys.argv[2])
-    if what == "full":
-        until_the_disk_is_full(folder)
-    else:
-        until_it_is_killed(folder, resume=what == "resume")
+    growing.COMMIT_INTERVAL = 0.1
+    run(Path(sys.argv[1]), 1e6, **kept(Path(sys.argv[1])))

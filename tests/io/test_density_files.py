@@ -26,9 +26,9 @@ def contents(place):
     return fields | images.totals | {"t": images.t, "steps": images.steps}
 
 
-def killed(folder, frames, what="run"):
+def killed(folder, frames):
     """Run until the file has these frames, and kill the process soon after."""
-    command = [sys.executable, program.__file__, what, str(folder)]
+    command = [sys.executable, program.__file__, str(folder)]
     place = folder / "run.vtkhdf"
     with subprocess.Popen(command) as process:
         while process.poll() is None and count(place) < frames:
@@ -53,26 +53,23 @@ def count(place):
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 def test_a_killed_run_keeps_its_frames_can_be_repaired_and_is_resumed_with_the_same_bits(tmp_path):
     place = tmp_path / "run.vtkhdf"
-    first = killed(tmp_path, 8)
-    assert first.status == "running"
-    second = killed(tmp_path, len(first.t) + 8, "resume")
-    t = second.t[-1]
-    end = t + 20 * STEP
+    images = killed(tmp_path, 8)
+    assert images.status == "running"
+    end = images.t[-1] + 20 * STEP
     (tmp_path / "whole").mkdir()
     run(tmp_path / "whole", end)
     whole = contents(tmp_path / "whole" / "run.vtkhdf")
-    for images in (first, second):
-        assert (images.t == whole["t"][: len(images.t)]).all()
+    assert (images.t == whole["t"][: len(images.t)]).all()
     before = place.read_bytes()
     found = contents(place)
     for name, values in found.items():  # the records of some steps after the last frame may be there
-        assert len(values) == len(second.t) or name == "steps"
+        assert len(values) == len(images.t) or name == "steps"
         np.testing.assert_array_equal(values, whole[name][: len(values)])
 
     assert jo.io.repair(place, tmp_path / "repaired.vtkhdf")
     assert place.read_bytes() == before
     assert not jo.io.repair(tmp_path / "repaired.vtkhdf")
-    assert by_vtk.times(by_vtk.reader(tmp_path / "repaired.vtkhdf")) == pytest.approx(second.t)
+    assert by_vtk.times(by_vtk.reader(tmp_path / "repaired.vtkhdf")) == pytest.approx(images.t)
 
     run(tmp_path, end, **kept(tmp_path, resume=True))
     resumed = contents(place)
@@ -80,16 +77,15 @@ def test_a_killed_run_keeps_its_frames_can_be_repaired_and_is_resumed_with_the_s
         np.testing.assert_array_equal(resumed[name], values, strict=True)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="has no limits of file sizes")
-def test_a_full_disk_is_an_error_that_says_what_is_safe(tmp_path):
-    command = [sys.executable, "-W", "error", program.__file__, "full", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    length, frames, message = done.stdout.split(maxsplit=2)
-    assert int(length) == int(frames) > 3
-    assert f"File too large. Its first {frames} frames are safe and can be read. Free disk space" in message
+def test_a_full_disk_is_an_error_that_says_what_is_safe(tmp_path, full_disk, monkeypatch):
+    monkeypatch.setattr("jostle.io.growing.COMMIT_INTERVAL", 0.0)
+    with full_disk(700_000), pytest.raises(WriteFailed, match="File too large") as full:
+        run(tmp_path, 1e6, every=1)
+    frames = full.value.frames
+    assert len(full.value.solution.t) == frames > 3
+    assert f"Its first {frames} frames are safe and can be read. Free disk space" in str(full.value)
     images = jo.io.read_images(tmp_path / "run.vtkhdf")
-    assert (len(images.t), images.status) == (int(frames), "failed")
+    assert (len(images.t), images.status) == (frames, "failed")
     assert np.asarray(images.fields["density"]).shape == (len(images.t), 16, 4)
 
 

@@ -77,7 +77,7 @@ RUNS = {
     "clumps": (lambda: clumps(jo.Coulomb(0.4)), jo.Maury()),
     "bouncing clumps": (lambda: clumps(jo.Coulomb(0.4)), jo.MoreauJean()),
 }  # fmt: skip
-T, H = 1.2, 0.01
+T, H = 1.2, 0.02
 
 
 def run(name, path=None, **more):

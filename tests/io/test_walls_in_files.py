@@ -14,7 +14,7 @@ from jostle.io import layout as saved_facts
 from jostle.io.trajectory import Writer
 from jostle.plans.stored import plan_of
 from jostle.result.facts import Facts
-from jostle.sets.shapes import Shape, may_move, same, shapes_of
+from jostle.sets.outlines import Shape, may_move, same, shapes_of
 from numbers_of_files import contents
 from plain import crowd
 from rows import few, whole

@@ -30,7 +30,12 @@ def planes(normals):
 
 
 def common(force, rows, m=1, *, flat=True, moving=False, length=0.0):
-    return Common(force, rows, flat, moving, np.full(m, length), ROOT, functions.glide_of(force, 2, m))
+    return Common(force, rows, flat, moving, np.full(m, length), ROOT)
+
+
+def flying(force, rows, m=1):
+    """With a glide, which flights need and schemes do not; it is compiled for each force."""
+    return common(force, rows, m)._replace(glide=functions.glide_of(force, 2, m))
 
 
 def at_work(m, *, n=4, e=0.4, above=0.5, seed=0, tangents=0):

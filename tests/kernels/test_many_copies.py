@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from copies_at_work import H, at_work, common, drive, gravity, planes, problem
+from copies_at_work import H, at_work, common, drive, flying, gravity, planes, problem
 
 import jostle as jo
 from jostle.kernels import functions
@@ -154,7 +154,7 @@ def test_flights_are_those_of_solve_by_events(normals, e):
     m, n, steps = len(normals), 2, 800
     copies = at_work(m, n=n, e=e)
     copies.numbers[:, 1] = 1.0 / steps
-    new, saved = fly(common(drive(), planes(normals), m), copies, steps // 20, 20, 0, 20)
+    new, saved = fly(flying(drive(), planes(normals), m), copies, steps // 20, 20, 0, 20)
     assert (new.counts[:, STATUS] == GOES_ON).all()
     for c in range(n):
         exact = jo.solve_by_events(problem(copies, c, half_spaces(normals)), t=1.0)
@@ -171,7 +171,7 @@ def test_flights_are_those_of_solve_by_events(normals, e):
 @pytest.mark.parametrize("e", [0.4, 1.0])
 def test_tangents_are_differences_of_flights(e):
     """The product of what they grew by, and the plane that two of them span, from neighbours of the start."""
-    shared, copies, small = common(drive(), planes([[0.6, 0.8]])), at_work(1, n=2, e=e, tangents=2), 1e-6
+    shared, copies, small = flying(drive(), planes([[0.6, 0.8]])), at_work(1, n=2, e=e, tangents=2), 1e-6
     steps = 6
     shared = shared._replace(directions=np.zeros((2, 2)))
     new, _ = fly(shared, copies, steps, 1, 0, 1)
@@ -205,7 +205,7 @@ def test_copies_that_stop_do_not_stop_the_others(name):
     """The force of the second copy is infinite after a while."""
     copies = at_work(1, n=3)._replace(parameters=np.array([[1.0], [np.inf], [2.0]]))
     alone = at_work(1, n=3)._replace(parameters=np.array([[1.0], [1.0], [2.0]]))
-    shared = common(drive(), planes([[0.0, 1.0]]))
+    shared = flying(drive(), planes([[0.0, 1.0]]))
     new, saved = loops(name)(shared, copies, STEPS, SECTIONS, 4, 16)
     assert new.counts[:, STATUS].tolist() == [GOES_ON, NOT_FINITE, GOES_ON]
     assert new.counts[1, DONE] == 0
@@ -239,7 +239,7 @@ def test_constraints_that_contradict_each_other_end_a_copy():
 
 @pytest.mark.parametrize("name", ["march", "fly"])
 def test_saved_sections_are_those_after_the_first(name):
-    shared, copies = common(gravity(), planes([[0.0, 1.0]])), at_work(1)
+    shared, copies = flying(drive(), planes([[0.0, 1.0]])), at_work(1)
     _, all_of_them = loops(name)(shared, copies, 3, 5, 0, 5)
     _, some = loops(name)(shared, copies, 3, 5, 2, 2)
     np.testing.assert_array_equal(some, all_of_them[:, 2:4])
@@ -247,7 +247,7 @@ def test_saved_sections_are_those_after_the_first(name):
 
 @pytest.mark.parametrize("name", ["march", "fly"])
 def test_nothing_is_written_into_arguments(name):
-    shared, copies, same = common(gravity(), planes([[0.0, 1.0]])), at_work(1), at_work(1)
+    shared, copies, same = flying(drive(), planes([[0.0, 1.0]])), at_work(1), at_work(1)
     loops(name)(shared, copies, STEPS, SECTIONS, 0, 1)
     for one, other in zip(copies, same, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -255,7 +255,7 @@ def test_nothing_is_written_into_arguments(name):
 
 @pytest.mark.parametrize("name", ["march", "fly"])
 def test_the_last_impacts_are_kept(name):
-    shared, copies = common(gravity(), planes([[0.0, 1.0]])), at_work(1, e=1.0)
+    shared, copies = flying(drive(), planes([[0.0, 1.0]])), at_work(1, e=1.0)
     everything, _ = loops(name)(shared, copies, 40, SECTIONS, 0, 0)
     few, _ = loops(name)(shared, copies._replace(hits=np.full((4, 3, 3), np.nan)), 40, SECTIONS, 0, 0)
     for c in range(4):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-SIDE = 60
+SIDE = 40
 """Number of bodies along a side of the lattice."""
 PRODUCTS = ("dot", "vdot", "inner", "matmul", "tensordot")
 found: set[str] = set()
@@ -105,7 +105,7 @@ def take_steps():
         for scheme in (jo.Maury(), jo.MoreauJean(), jo.Paoli()):
             jo.solve(heavy, scheme, t=0.02, h=0.01)
         jo.solve(jo.Sweeping(q0=q, velocity=velocity, within=balls & wall), jo.Venel(), t=0.02, h=0.01)
-    room = jo.crowds.Room(corners.tolist(), doors=[((top, 40.0), (top, 60.0))])
+    room = jo.crowds.Room(corners.tolist(), doors=[((top, top / 2), (top, top - 2.0))])
     people = jo.crowds.crowd(len(q), q0=q, radius=0.2, room=room, speed=1.4)
     jo.solve(people, jo.Venel(), t=0.02, h=0.01)
 

@@ -597,7 +597,7 @@ def test_a_run_that_ends_at_an_error_computes_each_step_once(monkeypatch, tmp_pa
         t=1.0,
         h=0.1,
         every=3,
-        until=jo.endings.Jammed(),
+        until=jo.stopping.Jammed(),
         output=jo.io.Output(output, checkpoint=where),
     )
     assert (sol.status, len(steps), sol.t[-1].round(9)) == ("stopped", 6, 0.5)
@@ -607,7 +607,7 @@ def test_a_run_that_ends_at_an_error_computes_each_step_once(monkeypatch, tmp_pa
         t=1.0,
         h=0.1,
         every=3,
-        until=jo.endings.Jammed(),
+        until=jo.stopping.Jammed(),
         output=jo.io.Output(output, checkpoint=where, resume=True),
     )
     assert again.t.tolist() == sol.t.tolist()

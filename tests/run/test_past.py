@@ -386,7 +386,7 @@ def building():
     return plain_crowd(groups, room=plan, gates=gates, stops=stops, behaviour=behaviour, seed=3)
 
 
-def walked(people, t=5.0, **more):
+def walked(people, t=4.0, **more):
     return np.array(jo.solve(people, jo.Venel(), t=t, h=H, **more).q).tobytes()
 
 

@@ -112,7 +112,7 @@ def test_changes_that_are_no_list_of_functions_are_refused():
     ("name", "found", "wanted"),
     [
         ("ending", True, "a function of the state, or None, not True"),
-        ("ending", jo.endings.Empty, "a function of the state, or None, not <class"),
+        ("ending", jo.stopping.Empty, "a function of the state, or None, not <class"),
         ("ending", lambda: True, "a function of the state, or None, not <lambda>"),
         ("longest_step", "0.1", "a positive number, or None, not '0.1'"),
         ("longest_step", -1.0, "a positive number, or None, not -1.0"),
@@ -157,7 +157,7 @@ def test_changes_are_refused_where_they_are_not_computed(name, run):
 
 
 def ending(kind, **values):
-    return type("Ending", (kind,), {"ending": lambda self: jo.endings.Below(0.5)})(**values)
+    return type("Ending", (kind,), {"ending": lambda self: jo.stopping.Below(0.5)})(**values)
 
 
 @pytest.mark.parametrize(
@@ -222,13 +222,13 @@ def test_a_run_ends_by_the_first_of_the_own_condition_and_the_given_one():
     assert ended(AfterCalls(5), until=lambda state: state.t > 0.25) == ("stopped", 0.3)
     assert ended(AfterCalls(5), until=lambda state: state.t > 0.75) == ("stopped", 0.5)
     assert ended(AfterCalls(5, "blocked"), until=lambda state: False) == ("blocked", 0.5)
-    assert ended(AfterCalls(5), until=jo.endings.Never()) == ("finished", 1.0)
-    assert ended(until=jo.endings.Never()) == ("finished", 1.0)
+    assert ended(AfterCalls(5), until=jo.stopping.Never()) == ("finished", 1.0)
+    assert ended(until=jo.stopping.Never()) == ("finished", 1.0)
 
 
 def test_an_ending_may_be_an_error_of_a_step():
     discs = jo.Balls(lambda t: np.array([1.0, 1.0]) + t) & jo.Box([0.0], [6.0])
-    swelling = type("Swelling", (jo.Motion,), {"ending": lambda self: jo.endings.Jammed()})(
+    swelling = type("Swelling", (jo.Motion,), {"ending": lambda self: jo.stopping.Jammed()})(
         q0=[[1.0], [5.0]], within=discs
     )
     sol = jo.solve(swelling, jo.Maury(), t=1.0, h=0.1, until=lambda state: False)

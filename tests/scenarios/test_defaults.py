@@ -60,7 +60,7 @@ def test_a_file_that_says_nothing_of_saving_has_two_hundred_frames_and_is_strict
     run = built(GRAIN.format(d=2, point=[0.0, 0.0]))
     assert (run.t, run.h, run.every) == (1.0, 0.01, 1.0 / 200)
     assert run.strict is True
-    assert isinstance(run.until, jo.endings.Never)
+    assert isinstance(run.until, jo.stopping.Never)
     assert run.problem.changes() == ()
     assert parse(GRAIN.format(d=2, point=[0.0, 0.0])).seed == 0
 
@@ -69,7 +69,7 @@ def test_people_of_a_crowd_have_their_size_and_speed_and_leave_four_radii_behind
     run = built(GROUP)
     assert run.problem.within.bodies.radii_at(0.0) == 0.2
     np.testing.assert_allclose(run.problem.velocity(0.0, run.problem.q0), [[1.34, 0.0]], atol=1e-9)
-    more = {"t": 10.0, "h": 0.05, "every": 0.05, "until": jo.endings.Never()}
+    more = {"t": 10.0, "h": 0.05, "every": 0.05, "until": jo.stopping.Never()}
     sol = jo.solve(**run._replace(**more)._asdict())
     assert 9.8 - 1.34 * 0.05 < np.nanmax(sol.q[..., 0]) <= 9.8 + 1e-9
     sol = jo.solve(**built(GROUP, "problem.outlet=0.5")._replace(**more)._asdict())

@@ -444,7 +444,7 @@ def test_people_come_off_the_stairs_at_their_end():
 
     def left(end):
         scenario = parse(with_(steep.replace("[5, 4], [3, 4]", end), 'behaviour = { kind = "plain" }', RUN))
-        sol = jo.solve(**scenario.build()._replace(t=2.0, h=0.05, until=jo.endings.Never())._asdict())
+        sol = jo.solve(**scenario.build()._replace(t=2.0, h=0.05, until=jo.stopping.Never())._asdict())
         came = sol.q[:, 2:, 0]
         return came[(came > 0.0) & (came < 10.0)].max()
 

@@ -82,9 +82,9 @@ def test_people_walk_as_pedestrians_unless_the_file_says_otherwise():
         sol = solved(hall(groups, more), t=0.05)
         return np.linalg.norm(sol.u[1], axis=1)
 
-    T = jo.crowds.Pedestrians().T
+    T = jo.crowds.Pedestrians().T_file
     np.testing.assert_allclose(speeds(""), [0.3 / T, 1.34])
-    np.testing.assert_allclose(speeds('behaviour = { kind = "pedestrians", T = 1.5 }'), [0.2, 1.34])
+    np.testing.assert_allclose(speeds('behaviour = { kind = "pedestrians", T_file = 1.5 }'), [0.2, 1.34])
     np.testing.assert_allclose(speeds('behaviour = { kind = "inhibition" }'), [0.3 / jo.crowds.TIME_GAP, 1.34])
     np.testing.assert_allclose(speeds('behaviour = { kind = "inhibition", T = 1.5 }'), [0.2, 1.34])
     np.testing.assert_allclose(speeds('behaviour = { kind = "plain" }'), [1.34, 1.34])
@@ -129,7 +129,7 @@ def test_a_crowd_has_a_time_step_of_which_nobody_is_warned(recwarn):
 
 
 def test_parameters_of_pedestrians_in_a_file_are_those_of_python():
-    said = {"T": 0.7, "strip": 0.8, "own": 1.0, "others": 2.0, "strength": 3.0, "decay": 0.2}
+    said = {"T": 0.6, "T_file": 0.9, "strip": 0.8, "own": 1.0, "others": 2.0, "strength": 3.0, "decay": 0.2}
     words = ", ".join(f"{name} = {value}" for name, value in said.items())
     theirs = hall(more=f'behaviour = {{ kind = "pedestrians", {words} }}').build().problem
     walk, radii = theirs.wish.wish.wish.wish, theirs.within.bodies.radii_at(0.0)

@@ -327,7 +327,7 @@ until = { kind = "at_rest", speed = 0.4, after = 0.2 }
     q0 = jo.models.lattice_places(radii, box=box, lattice=lattice, seed=4)
     mass = np.full(5, 1000.0 * np.pi * 0.01)
     falling = jo.Motion(q0=q0, mass=mass, force=np.outer(mass, [0.0, -9.81]), within=jo.Balls(radii) & plane)
-    until = jo.endings.AtRest(0.4, after=0.2)
+    until = jo.stopping.AtRest(0.4, after=0.2)
     mine = jo.solve(falling, run.scheme, t=2.0, h=0.01, every=run.every, until=until)
     theirs = run.solve()
     assert theirs.status == "stopped"

@@ -135,7 +135,7 @@ def test_discs_swell_until_they_jam():
     assert sol.stats["primal"].max() <= 1e-6
     # without the ending the very next step finds no room
     with pytest.raises(jo.errors.EmptySet) as error:
-        jo.solve(**run._replace(until=jo.endings.Never())._asdict())
+        jo.solve(**run._replace(until=jo.stopping.Never())._asdict())
     assert error.value.step == len(sol.stats) + 1
 
 

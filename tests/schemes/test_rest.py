@@ -53,6 +53,7 @@ def rested(pack, scheme, h, law=None, steps=STEPS):
     return np.abs(sol.u[1:]).max() / (G * h), np.abs(sol.q - q0).max() / R, sol
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("pack", PACKS, ids=["disc", "corner", "tower", "hexagons", "spheres"])
 @pytest.mark.parametrize("law", FRICTION)
 @pytest.mark.parametrize("tol", [1e-2, 3e-4, 1e-6])
@@ -75,6 +76,7 @@ def test_what_rests_stays_at_rest_with_each_solver(scheme, solver):
         assert moved < tol
 
 
+@pytest.mark.each_value
 @pytest.mark.filterwarnings("ignore:.*sinks by up to:jostle.errors.LongStep")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(("discs", "tol"), [(3, 1e-2), (5, 1e-3)])
@@ -104,6 +106,7 @@ def test_resting_at_a_loose_tolerance_is_cheap():
     assert sol.stats["iterations"].mean() <= 20
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("h", [5e-3, 1e-3])
 def test_a_dumbbell_sticks_on_a_slope_that_holds_it_and_a_disc_rolls(scheme, h):

@@ -50,10 +50,10 @@ def test_equal_balls_that_fill_more_than_the_densest_packing_are_an_empty_set_at
 
 
 def test_the_densest_packings_are_not_refused():
-    rows = 10
-    x, y = np.meshgrid(np.arange(10.0), np.arange(float(rows)))
+    rows = 8
+    x, y = np.meshgrid(np.arange(8.0), np.arange(float(rows)))
     discs = np.stack([x + 0.5 * (y % 2), np.sqrt(0.75) * y], axis=-1).reshape(-1, 2)
-    Q = jo.Balls(np.full(100, 0.5), period=[10.0, rows * np.sqrt(0.75)])
+    Q = jo.Balls(np.full(64, 0.5), period=[8.0, rows * np.sqrt(0.75)])
     assert Q.gap(0.0, jo.nearest(discs * (1.0 + 1e-12), Q).point) >= -1e-9
     with pytest.raises(jo.NotConverged):  # the only point is hard to find, and there is no proof that there is none
         jo.nearest(discs + 1e-3 * np.random.default_rng(0).normal(size=discs.shape), Q)

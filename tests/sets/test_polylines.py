@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.sets.shapes import View, enclosure, holding_walls, line_segments, may_move, outlines, shapes_of
+from jostle.sets.outlines import View, enclosure, holding_walls, line_segments, may_move, outlines, shapes_of
 
 PLANE = View(np.array([-4.0, -3.0]), np.array([5.0, 6.0]))
 SPACE = View(np.array([-4.0, -3.0, -2.0]), np.array([5.0, 6.0, 7.0]))

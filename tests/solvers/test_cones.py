@@ -210,6 +210,7 @@ def test_products_of_blocks_are_those_of_their_matrix(d, rolling):
     np.testing.assert_allclose(G.rows(np.array([1])) @ u, (A @ u)[[1]], atol=1e-12)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("coulomb", [True, False])
 @pytest.mark.parametrize("d", [2, 3])
 def test_the_fused_loop_and_sparse_rows_find_the_same_motion(d, coulomb):

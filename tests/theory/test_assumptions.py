@@ -94,7 +94,7 @@ def test_what_holds_at_one_place_is_not_known_elsewhere():
     ids=["plane", "box", "of the user"],
 )
 def test_a_wall_that_may_jump_has_no_bounded_rate(within):
-    sol = jo.solve(sweep(within, [2.0]), jo.Venel(), t=1.0, h=0.02)
+    sol = jo.solve(sweep(within, [2.0]), jo.Venel(), t=1.0, h=0.05)
     report = hypotheses(sol)
     assert report["(A2)"].verdict == UNKNOWN
     assert section(report, VENEL).verdict == UNKNOWN

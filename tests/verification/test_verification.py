@@ -86,5 +86,5 @@ def test_a_wrong_scenario_is_an_error_and_not_a_test_that_does_not_apply():
 def test_the_tests_can_be_run_with_another_behaviour(monkeypatch):
     file = [rectangle(0, 0, 6, 2)], {"east": [[6, 0], [6, 2]]}, [{"places": [[1, 1], [1.9, 1]]}]
     for T in (1.0, 2.0):
-        monkeypatch.setitem(situations.BEHAVIOUR, "behaviour", {"kind": "pedestrians", "T": T})
+        monkeypatch.setitem(situations.BEHAVIOUR, "behaviour", {"kind": "pedestrians", "T_file": T})
         assert solved(*file, t=0.05, every=0.05).u[-1, 0, 0] == pytest.approx(0.5 / T)

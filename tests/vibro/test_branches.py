@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 import jostle as jo
-from jostle.vibro import Copies, Gaps, follow, follow_point, periodic_orbits
+from jostle.vibro import Copies, Gaps, follow, follow_doubled, follow_point, periodic_orbits
 
 E = 0.8
 
@@ -62,12 +62,25 @@ def test_the_orbit_with_one_impact_doubles_where_shaw_and_holmes_say(one_impact)
 def test_a_doubling_with_a_positive_coefficient_gives_birth_to_a_stable_orbit(one_impact):
     (point,) = one_impact.points
     assert point.coefficient > 1.0
+    doubled = follow_doubled(one_impact, 0, longest=0.1)
+    assert doubled.ending == "the parameter leaves its interval"
+    assert len(doubled.value) > 5
+    assert doubled.stable.all()
+    np.testing.assert_allclose(doubled.multipliers.prod(axis=1).real, E**4, atol=1e-6)
+    w = float(doubled.value[-1])
     start = Copies(
-        q0=point.q + 0.01, v0=point.u, force=drive, within=Gaps(stop, flat=True),
-        parameters=[[point.value + 0.003, 0.0]], restitution=E,
+        q0=doubled.q[-1] + 1e-3, v0=doubled.u[-1], force=drive, within=Gaps(stop, flat=True), parameters=[[w, 0.0]],
+        restitution=E,
     )  # fmt: skip
-    seen = jo.vibro.sections(start, period=turn([point.value + 0.003]), steps=64, periods=3000, skip=2980)
+    seen = jo.vibro.sections(start, period=turn([w]), steps=64, periods=300, skip=290)
     assert seen.periods().tolist() == [2]
+    assert np.abs(seen.q[0, -2:, 0] - doubled.q[-1, 0]).min() < 1e-8
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_only_a_doubling_begins_a_doubled_orbit(grazing, number):
+    with pytest.raises(jo.InvalidValue, match=rf"that of a period doubling of the branch, one of \[.*\], not {number}"):
+        follow_doubled(grazing, number)
 
 
 def test_the_stability_boundary_in_two_parameters_is_the_closed_form(one_impact):
@@ -125,6 +138,40 @@ def test_at_a_grazing_a_multiplier_grows_like_the_inverse_root_of_the_depth(graz
 def test_grazings_are_followed_in_two_parameters(grazing):
     curve = follow_point(grazing, 0, parameter=1, to=0.8, longest=0.2)
     np.testing.assert_allclose(amplitude(curve.values[:, 0]), curve.values[:, 1], atol=2e-6)
+
+
+def test_windows_of_period_adding_shrink_by_the_square_of_the_multiplier_of_the_motion_without_impacts():
+    """Nordmark 1991: beyond a grazing, orbits with one impact in m periods exist in windows."""
+    T, m = 0.7, [9, 10, 11, 12]
+    w = 2.0 * np.pi / T
+    largest = abs(2.0 - w**2 + 3j * w)
+
+    def pull(t, q, u, parameters):  # its multipliers are exp(-T) and exp(-2 T)
+        return largest * (1.0 + parameters[0]) * np.cos(w * t) - 3.0 * u[0] - 2.0 * q[0]
+
+    beyond = np.array([[2.2e-3], [5e-4], [1.3e-4], [3.5e-5]])
+    own = {"force": pull, "within": jo.HalfSpace([-1.0], offset=-1.0), "restitution": E}
+    copies = Copies(q0=[0.0], parameters=beyond, **own)
+    seen = jo.vibro.sections(copies, period=T, steps=16, periods=600, skip=570)
+    assert seen.periods(most=15).tolist() == m
+    ends = []
+    for k, value in enumerate(beyond):
+        low = seen.q[k, :, 0].argmin()
+        start = Copies(q0=seen.q[k, low], v0=seen.u[k, low], parameters=value, **own)
+        branch = follow(start, to=0.3 * float(value[0]), period=lambda parameters: T, steps=16, times=m[k], longest=0.2)
+        assert [point.kind for point in branch.points] == ["doubling"]
+        ends.append(branch.points[0].value)
+    widths = np.diff(ends)
+    first, second = widths[1:] / widths[:-1]
+    assert 2.0 * second - first == pytest.approx(np.exp(-2.0 * T), abs=3e-4)
+
+
+def test_an_orbit_that_rests_on_the_wall_at_the_start_of_a_period_is_refused():
+    resting = Copies(
+        q0=[0.0], t0=3.0, force=drive, within=Gaps(stop, flat=True), parameters=[[0.4, 0.0]], restitution=0.3
+    )
+    with pytest.raises(jo.NotConverged, match="rests on a wall at the start of a period; choose another t0"):
+        follow(resting, to=0.35, period=turn, steps=128)
 
 
 @pytest.mark.parametrize("periods", [1, 2])

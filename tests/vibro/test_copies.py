@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 
 import jostle as jo
 from jostle.analysis import order
+from jostle.kernels import functions
 from jostle.kernels.parallel import threads
 from jostle.vibro import (
     ByEvents,
@@ -27,6 +28,8 @@ from rows import whole
 
 DOUBLING = 2.65334772786
 """Where the period of the impact oscillator with e = 0.8 doubles (P28)."""
+GLIDE_OF = functions.glide_of
+"""What `conftest.py` replaces."""
 
 
 def drive(t, q, u, parameters):
@@ -229,6 +232,25 @@ def test_events_agree_with_solve_by_events():
     end = advance(copies, t=30.0, h=0.01)
     np.testing.assert_allclose(end.q0[0], exact.q(30.0), atol=1e-7)
     np.testing.assert_allclose(end.v0[0], exact.u(30.0), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("force", "within", "e", "start"),
+    [
+        (drive, jo.HalfSpace([-1.0]), 0.8, ([-0.65], [0.02])),
+        (drive, jo.Box([-1.0], [0.2]), 0.0, ([-0.65], [0.02])),
+        (pull, jo.HalfSpace([0.0, 1.0]), 0.0, ([0.7, 1.0], [1.0, 0.3])),
+        (pull, VALLEY, 0.6, ([0.7, 1.0], [1.0, 0.3])),
+    ],
+    ids=["impacts", "rest in one dimension", "rest on a floor", "two walls"],
+)
+def test_glides_take_the_general_steps(force, within, e, start, monkeypatch):
+    copies = Copies(q0=start[0], v0=start[1], force=force, within=within, parameters=[[0.7], [2.5]], restitution=e)
+    general = sections(copies, period=0.5, steps=20, periods=30)
+    monkeypatch.setattr(functions, "glide_of", GLIDE_OF)
+    with_glides = sections(copies, period=0.5, steps=20, periods=30)
+    np.testing.assert_allclose(with_glides.q, general.q, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(with_glides.u, general.u, rtol=0, atol=1e-10)
 
 
 def test_a_dip_inside_a_step_is_an_impact():

@@ -45,7 +45,8 @@ def test_the_report_has_answers_tables_assumptions_and_versions(reported):
     text = re.sub(r"<[^>]+>", " ", html)
     expected = ["4 people, all have left", "adults", "children", "east", "west", "version of jostle", "Voronoi density"]
     expected += ["Not known: the file contains no contacts", "0.15 to 0.2 m", "kind = &quot;crowd"]
-    expected += ["TimeGap(T=0.7, strip=1), Repulsion(strength=2, decay=0.1), Quickest(own=0.8", "reaction times"]
+    expected += ["TimeGap(T=0.7, T_file=1, strip=1), Repulsion(strength=2, decay=0.1), Quickest(own=0.8"]
+    expected += ["reaction times"]
     for words in expected:
         assert words in text, words
     assert html.count('<img alt="') == 7

@@ -14,6 +14,8 @@ AXES = {2: 1, 3: 3}
 """The number of axes about which a body turns, by the dimension of space."""
 MAX_ITERATIONS = 20
 """Newton iterations of a free rotation; three or four are usual."""
+DIAGONAL = 1e-9
+"""Largest product of inertia, as a fraction of the moments, for which the given axes count as principal ones."""
 ROUND_OFF = 16 * float(np.finfo(float).eps)
 
 
@@ -23,9 +25,11 @@ def crossed(spin: Array, arm: Array) -> Array:
     >>> crossed(np.array([2.0]), np.array([[1.0, 1.0]])).tolist()
     [[-2.0, 2.0]]
     """
-    if arm.shape[1] == 2:
-        return np.stack([-spin * arm[:, 1], spin * arm[:, 0]], axis=1)
-    return cross(spin, arm)
+    if arm.shape[1] == 3:
+        return cross(spin, arm)
+    out: Array = place_of(arm).empty(arm.shape)
+    out[:, 0], out[:, 1] = -spin * arm[:, 1], spin * arm[:, 0]
+    return out
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -58,6 +62,26 @@ def matrices(turn: Array) -> Array:
     R[:, 1, 0], R[:, 1, 1], R[:, 1, 2] = 2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)
     R[:, 2, 0], R[:, 2, 1], R[:, 2, 2] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)
     return R
+
+
+def principal(tensor: Array) -> tuple[Array, Array]:
+    """The orientation (4,) of the principal axes of an inertia tensor (3, 3), and the moments (3,) about them.
+
+    A tensor that is diagonal up to a fraction of 1e-9 keeps the axes in which it was given.
+
+    >>> axes, moments = principal(np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 3.5]]))
+    >>> abs(axes).round(6).tolist(), moments.round(12).tolist()
+    ([0.92388, 0.0, 0.0, 0.382683], [1.0, 3.0, 3.5])
+    """
+    if np.abs(tensor - np.diag(tensor.diagonal())).max() <= DIAGONAL * np.abs(tensor).max():
+        return np.array([1.0, 0.0, 0.0, 0.0]), tensor.diagonal().copy()
+    moments, E = np.linalg.eigh(tensor)
+    if np.linalg.det(E) < 0.0:
+        E[:, 0] *= -1.0
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(E).as_quat()
+    return np.array([w, x, y, z]), moments
 
 
 def product(one: Array, two: Array) -> Array:
@@ -126,7 +150,8 @@ def at_lever(lever: Array, axes: Array | None) -> Array:
     """
     m, d = lever.shape
     block = np.zeros((m, d, d + AXES[d]))
-    block[:, :, :d] = np.eye(d)
+    for k in range(d):
+        block[:, k, k] = 1.0
     if d == 2:
         block[:, 0, 2], block[:, 1, 2] = -lever[:, 1], lever[:, 0]
         return block

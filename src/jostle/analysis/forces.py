@@ -28,7 +28,7 @@ from jostle.convex.linear_map import Dense
 from jostle.errors import InvalidValue
 from jostle.laws import Coulomb
 from jostle.result.solution import Solution
-from jostle.sets.shapes import walls_of
+from jostle.sets.outlines import walls_of
 
 RADIUS_TOLERANCE = 1e-6
 """Relative difference of a given radius from that of a run, whose file may have single precision."""

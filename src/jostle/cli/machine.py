@@ -122,7 +122,7 @@ def _plugins() -> list[str]:
     from jostle.plans.formats import PLAN_FORMATS
     from jostle.scenarios import KINDS
     from jostle.schemes import SCHEMES
-    from jostle.sets.shapes import OUTLINES
+    from jostle.sets.outlines import OUTLINES
     from jostle.solvers import SOLVERS
     from jostle.study.measures import CURVES, MEASURES
     from jostle.viz.quantities import QUANTITIES

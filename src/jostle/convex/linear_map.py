@@ -55,10 +55,8 @@ class LinearMap:
     [2.0, 2.0, 2.0]
     """
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of coordinates, (m, N)."""
-        raise NotImplementedError
+    shape: tuple[int, int]
+    """Number of rows and of coordinates, (m, N)."""
 
     def __matmul__(self, u: Array) -> Array:
         """G u, the rates of the gaps."""
@@ -331,8 +329,8 @@ class Dense(LinearMap):
 
     array: Array
 
-    @property
-    def shape(self) -> tuple[int, int]:
+    @cached_property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
         return self.array.shape[0], self.array.shape[1]
 
     def __matmul__(self, u: Array) -> Array:
@@ -392,8 +390,8 @@ class Sparse(LinearMap):
 
     matrix: Any
 
-    @property
-    def shape(self) -> tuple[int, int]:
+    @cached_property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
         return self.matrix.shape[0], self.matrix.shape[1]
 
     def __matmul__(self, u: Array) -> Array:
@@ -480,6 +478,8 @@ class ContactMap(LinearMap):
     bodies: int
     positions: Array | None = None
     known: InitVar[bool] = False
+    height: int = field(init=False, repr=False)
+    width: int = field(init=False, repr=False)
     _rows: Any = field(init=False, repr=False)
     """The arrays as kernels take them."""
 
@@ -502,18 +502,10 @@ class ContactMap(LinearMap):
         if not known and m and (int(self.i.min()) < 0 or int(self.i.max()) >= n or int(self.j.max()) >= n):
             raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
 
-    @property
-    def height(self) -> int:
-        raise NotImplementedError
-
-    @property
-    def width(self) -> int:
-        d = int(self.normal.shape[1])
-        return d + AXES[d]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.i) * self.height, self.bodies * self.width
+    def _keep(self, rows: Any, height: int, width: int) -> None:
+        """Keep the arrays as kernels take them, and what every product asks for."""
+        shape = len(self.i) * height, self.bodies * width
+        vars(self).update(_rows=rows, height=height, width=width, shape=shape)
 
     def _by_body(self, u: Array) -> Array:
         by_body: Array = u.reshape(self.bodies, self.width)
@@ -523,10 +515,10 @@ class ContactMap(LinearMap):
 
     def _of_bodies(self, answer: Answer) -> Answer:
         """An answer whose velocities have one row for each body, and whose blocks one for each contact."""
-        w, mass, u = (self._by_body(vector) for vector in (answer.w, answer.mass, answer.u))
-        c, noise, length, p = answer.c, answer.c_noise, answer.length, answer.p
+        w, mass, u = map(self._by_body, (answer.w, answer.mass, answer.u))
+        c, noise, length, p, blocks = answer.c, answer.c_noise, answer.length, answer.p, (len(self.i), -1)
         if self.height > 1:
-            c, noise, length, p = (each.reshape(len(self.i), -1) for each in (c, noise, length, p))
+            c, noise, length, p = c.reshape(blocks), noise.reshape(blocks), length.reshape(blocks), p.reshape(blocks)
         return Answer(c, noise, length, w, mass, u, p)
 
     def _sparse(self, first: Array, second: Array) -> Any:
@@ -568,15 +560,7 @@ class NormalRows(ContactMap):
     def __post_init__(self, known: bool) -> None:
         ContactMap.__post_init__(self, known)
         rows: ContactRows = tuple.__new__(ContactRows, (self.i, self.j, self.normal))  # ContactRows(...) is slower
-        object.__setattr__(self, "_rows", rows)
-
-    @property
-    def height(self) -> int:
-        return 1
-
-    @property
-    def width(self) -> int:
-        return int(self.normal.shape[1])
+        self._keep(rows, 1, self.normal.shape[1])
 
     @property
     def contacts(self) -> NormalRows | None:
@@ -659,11 +643,9 @@ class BallBlocks(ContactMap):
                 f"bodies with spin live in two or three dimensions, and each contact has two arms: normal has shape "
                 f"{self.normal.shape}, arms has shape {self.arms.shape}"
             )
-        object.__setattr__(self, "_rows", GripRows(self.i, self.j, self.normal, self.arms))
-
-    @property
-    def height(self) -> int:
-        return self.width if self.rolling else int(self.normal.shape[1])
+        d = self.normal.shape[1]
+        width = d + AXES[d]
+        self._keep(GripRows(self.i, self.j, self.normal, self.arms), width if self.rolling else d, width)
 
     def __matmul__(self, u: Array) -> Array:
         return kernels.rates_grips(self._rows, self._by_body(u), self.height, chunks_of(len(self.i))).ravel()
@@ -767,11 +749,7 @@ class LeverBlocks(ContactMap):
     def __post_init__(self, known: bool) -> None:
         ContactMap.__post_init__(self, known)
         rows = LeverRows(self.i, self.j, np.ascontiguousarray(self.first), np.ascontiguousarray(self.second))
-        object.__setattr__(self, "_rows", rows)
-
-    @property
-    def height(self) -> int:
-        return int(self.first.shape[1])
+        self._keep(rows, *self.first.shape[1:])
 
     def __matmul__(self, u: Array) -> Array:
         return kernels.rates_levers(self._rows, self._by_body(u)).ravel()
@@ -842,7 +820,7 @@ class Mixed(LinearMap):
     """(m,) True for each row that is a contact."""
 
     @cached_property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
         return len(self.of_contacts), self.pairs.shape[1]
 
     @property

@@ -2,8 +2,9 @@
 
 House convention: gaps g >= 0, G = dg/dq, admissible velocities G u >= 0, multipliers p >= 0, impulse + G^T p. (Bourdin
 & Maury 2020 write B = -G.) The kind of a row says which slacks it allows, and which multipliers: an inequality has
-s >= 0 and p >= 0; an equality has s = 0, and its p has no sign. A new kind needs its margin here, its residual in
-`jostle.convex.residuals`, and solvers that know it.
+s >= 0 and p >= 0; an equality has s = 0, and its p has no sign; an equality with a bound b has -b <= p <= b, and s has
+the other sign where p is at its bound, as for dry friction. A new kind needs its margin here, its residual in
+`jostle.convex.residuals`, and solvers that know it; bounds are the business of `Solver.project` alone.
 """
 
 from __future__ import annotations
@@ -48,13 +49,16 @@ class Rows:
     """What a row is, in words, for error messages."""
     cones: Cones | None = None
     """The friction cones of the first rows; None: no row is part of a cone."""
+    bound: Array | None = None
+    """(m,) the largest |p| of each equality; one that reaches it slips, to the side to which p does not suffice.
+    Infinite, as for all rows if None: the equality holds."""
 
     def dense(self) -> Rows:
         """The same rows with G in dense form; these rows themselves if it is dense already."""
         G = self.G.dense()
         if G is self.G:
             return self
-        return Rows(G, self.c, self.length, self.noise, self.equal, self.describe, self.cones)
+        return Rows(G, self.c, self.length, self.noise, self.equal, self.describe, self.cones, self.bound)
 
     def only(self, rows: Integers) -> Rows:
         """The rows with these numbers."""
@@ -66,12 +70,8 @@ class Rows:
             some_kinds(self.equal, rows),
             lambda row: self.describe(int(rows[row])),
             None if self.cones is None else self.cones.only(rows),
+            None if self.bound is None else self.bound[rows],
         )
-
-    def with_length_at_most(self, most: float) -> Rows:
-        """The same rows, where no length is larger."""
-        length = np.minimum(self.length, most)
-        return Rows(self.G, self.c, length, self.noise, self.equal, self.describe, self.cones)
 
     def with_noise(self, part: float) -> Rows:
         """The same rows, where slacks of contacts with friction up to a part of their length count as zero."""
@@ -81,7 +81,7 @@ class Rows:
         length, noise = cones.blocks_of(self.length)[:, 0], self.noise.copy()
         least = np.repeat(part * length / cones.height**0.5, cones.height)
         noise[: cones.rows] = np.maximum(noise[: cones.rows], least)
-        return Rows(self.G, self.c, self.length, noise, self.equal, self.describe, cones)
+        return Rows(self.G, self.c, self.length, noise, self.equal, self.describe, cones, self.bound)
 
     def normals(self) -> Rows:
         """The normal row of each block, and all rows that are in no cone: the least that the set demands."""

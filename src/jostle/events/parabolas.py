@@ -24,7 +24,7 @@ from jostle.events.accumulations import FAINT, LONG_FLIGHT, Limit, comes_before,
 from jostle.events.run import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, EventRun, check_supported, number_of_bodies
 from jostle.events.solution import EventSolution
 from jostle.problems import Motion
-from jostle.result.status import FINISHED
+from jostle.result.status import FAILED, FINISHED
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import Free, parts
 from jostle.sets.walls import Box, HalfSpace
@@ -36,6 +36,13 @@ SETS = (HalfSpace, Box, Balls, Line, Free)
 SLOWEST = 64 * float(np.finfo(float).eps)
 """Gap rates below this fraction of the largest velocity so far, and gaps below this fraction of the largest coordinates
 so far that they are differences of, count as zero."""
+
+FINER = 1.0 / 8.0
+"""Factor by which less counts as zero in the second run of a motion in which contacts have impacts at the same time."""
+SAME_MOTION = 1e-8
+"""Largest distance of two equal motions, as a fraction of the longest way."""
+COMPARED = 33
+"""Number of times, beside those of the impacts, at which two motions are compared."""
 
 # The first time at which a polynomial gap becomes negative, to round-off.
 #
@@ -384,9 +391,9 @@ class ParabolicRun(EventRun):
 
     contacts: PolynomialContacts
 
-    def __init__(self, problem: Motion, start: float, end: float, max_events: int):
+    def __init__(self, problem: Motion, start: float, end: float, max_events: int, round_off: float = EVENT_ROUND_OFF):
         super().__init__(problem, start, end, max_events)
-        self.contacts = polynomial_contacts(problem)
+        self.contacts, self.round_off, self.tangled = polynomial_contacts(problem), round_off, False
         self.free = problem.acceleration(start, problem.q0, problem.v0).ravel()
         self.fastest = 0.0
         self.sizes = self._sizes(np.abs(self.u))
@@ -409,7 +416,32 @@ class ParabolicRun(EventRun):
         # A coordinate that is 0 has the round-off of the places that the body came from, and of the moves that contacts
         # `held` up.
         self.reach = np.maximum(self.reach, terms)
-        return EVENT_ROUND_OFF * self.contacts.lengths(terms + held + SLOWEST / EVENT_ROUND_OFF * self.reach)
+        return self.round_off * self.contacts.lengths(terms + held + SLOWEST / EVENT_ROUND_OFF * self.reach)
+
+    def check_round_off(self) -> None:
+        """Refuse a motion that is another one where fewer gaps and gap rates count as zero.
+
+        Where three or more contacts have impacts in ever shorter times, their order may be lost in round-off.
+        """
+        if not (self.tangled and 0.0 < float(self.problem.law.number) < 1.0):
+            return
+        other = ParabolicRun(self.problem, self.start, self.end, self.max_events, FINER * self.round_off)
+        times = np.unique(np.append(np.linspace(self.start, self.end, COMPARED), [event.t for event in self.events]))
+        here = self.solution(FINISHED).q(times).reshape(len(times), -1)
+        try:
+            other.integrate()
+            there = other.solution(FINISHED).q(times).reshape(len(times), -1)
+        except UnresolvedEvent:
+            there = other.solution(FAILED).q(times[times < other.t]).reshape(-1, here.shape[1])
+        same = np.abs(here[: len(there)] - there).max(axis=1) <= SAME_MOTION * np.ptp(here, axis=0).max()
+        if len(there) < len(here) or not same.all():
+            self.t = float(times[np.append(same, False).argmin()])
+            self.events = [event for event in self.events if event.t < self.t]
+            self.accumulations = [limit for limit in self.accumulations if limit.t < self.t]
+            raise UnresolvedEvent(
+                f"t = {self.t:.15g}: the motion hangs on rounding before here: several contacts have impacts in ever "
+                f"shorter times, in an order that round-off decides; perturb q0 or v0"
+            )
 
     def solution(self, status: str) -> EventSolution:
         end = self.end if status == FINISHED else self.t
@@ -481,7 +513,7 @@ class ParabolicRun(EventRun):
             if G is None:
                 G = self.contacts.gradients(self.x, self.closed)
                 sizes = np.abs(G)
-            rate, noise = G @ self.u, EVENT_ROUND_OFF * (sizes @ self.sizes)
+            rate, noise = G @ self.u, self.round_off * (sizes @ self.sizes)
             resting, stays = np.abs(rate) <= noise, rate <= noise
             if not (rate < -noise).any():
                 at_rest = died_out(hits, self.closed, rate, noise)
@@ -496,6 +528,7 @@ class ParabolicRun(EventRun):
             pushed = impulse > 0.0
             rows, impulse, pushing = self.closed[stays][pushed], impulse[pushed], still[pushed]
             self.record_impact(rows, before, after, impulse, np.array([pushing @ before, pushing @ after]))
+            self.tangled = self.tangled or bool(hits) or len(rows) > 1
             speed = float(-rate.min())
             if len(self.unclear) and speed > FAINT * self.fastest and np.isin(rows, self.unclear).any():
                 named = self.contacts.describe(int(np.intersect1d(rows, self.unclear)[0]))

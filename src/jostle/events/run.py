@@ -101,6 +101,9 @@ class EventRun:
         """Treat the event at this time, and move to the next one; False if the end comes first."""
         raise NotImplementedError
 
+    def check_round_off(self) -> None:
+        """Refuse a finished motion if it hangs on rounding, as far as that is known."""
+
     def solution(self, status: str) -> EventSolution:
         """The motion so far."""
         raise NotImplementedError

@@ -43,7 +43,7 @@ from jostle.io.saving import check_precision, sufficient
 from jostle.io.trajectory import Writer
 from jostle.result.recording import Turned
 from jostle.result.solution import Solution
-from jostle.sets.shapes import Shape
+from jostle.sets.outlines import Shape
 
 
 def precision(sol: Solution) -> np.dtype[Any]:

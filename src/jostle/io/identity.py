@@ -28,9 +28,11 @@ from jostle.bodies import Bodies, neighbour_distance
 from jostle.convex.metric import Metric
 from jostle.errors import NotReproducible, warn
 from jostle.kernels.parallel import threads
+from jostle.pose import Pose
 from jostle.problems import Motion, Remembers
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, parts
+from jostle.sets.joints import Motors
 from jostle.sets.user import UserSet
 
 MAX_WRITTEN_OUT = 8
@@ -400,11 +402,16 @@ def functions_of(problem: Any, t: float, state: Any) -> dict[str, Callable[[], A
         if (stiff := problem.stiff) is not None:
             found["slopes"] = lambda: np.concatenate([slope.ravel() for slope in stiff.slopes(t, q, u)])
         if problem.law.uniform is None:
-            found["law"] = lambda: _coefficients(problem, t, places, float(np.abs(u).max(initial=0.0)) or 1.0)
+            found["law"] = lambda: _coefficients(problem, t, pose, float(np.abs(u).max(initial=0.0)) or 1.0)
+        if problem.torque is not None:
+            spin = problem.spin0 if state is None else state.spin
+            found["torque"] = functools.partial(problem.torque, t, pose.as_given, spin)
     else:
         found["velocity"] = functools.partial(problem.velocity, t, q)
     for k, Q in enumerate(parts(problem.within)):
-        if Q.moving is not False or isinstance(Q, UserSet) or not is_of_jostle(Q):
+        if isinstance(Q, Motors):
+            found[f"the speeds of set {k}, {Q!r},"] = functools.partial(Q.speeds, t)
+        elif Q.moving is not False or isinstance(Q, UserSet) or not is_of_jostle(Q):
             found[f"set {k}, {Q!r},"] = functools.partial(_gaps, Q, t, places)
     return found
 
@@ -416,13 +423,13 @@ def _gaps(Q: ConstraintSet, t: float, q: Array) -> Array:
     return Q.gaps(t, q) if is_of_jostle(Q) else np.sort(Q.linearise(t, q, neighbour_distance(q)).gap)
 
 
-def _coefficients(problem: Motion, t: float, q: Array, speed: float) -> list[Any]:
+def _coefficients(problem: Motion, t: float, pose: Pose, speed: float) -> list[Any]:
     """The restitution coefficients of the contacts near a configuration, at several speeds."""
-    cutoff = nearby = neighbour_distance(q)
-    contacts = problem.within.linearise(t, q, cutoff)
+    cutoff = nearby = neighbour_distance(pose.centres)
+    contacts = problem.within.contacts(t, pose, cutoff)
     while len(contacts.gap) == 0 and cutoff < np.inf:
         cutoff = WIDER * cutoff if WIDER * cutoff < FURTHEST * nearby else np.inf
-        contacts = problem.within.linearise(t, q, cutoff)
+        contacts = problem.within.contacts(t, pose, cutoff)
     contacts = contacts.only(np.arange(min(len(contacts.gap), MAX_LAW_CONTACTS)))
     every = np.ones(len(contacts.gap))
     return [np.broadcast_to(problem.law.coefficients(contacts, part * speed * every), every.shape) for part in SPEEDS]

@@ -36,7 +36,7 @@ Only jostle reads the group /jostle.
     normals         the number of components of the normals of each frame
     impulse_times   the time over which the multipliers of each frame acted: a force is p / impulse_time
     checksums       checksums of the data of each frame
-    walls/points    (k, 3) the points of the shapes of all walls, one shape after the other; see `jostle.sets.shapes`
+    walls/points    (k, 3) the points of the shapes of all walls, one shape after the other; see `jostle.sets.outlines`
     walls/shapes    (k, 2) for each shape, the position of its kind in `KINDS` and its number of points
     walls/states    (k, 3) for each state of the walls, the numbers of shapes and points, and a checksum
     walls/frames    for each frame, the numbers of points, of lines and of ends of lines that VTK draws, and the number
@@ -72,7 +72,7 @@ from jostle.io.polydata import points_of
 from jostle.result.facts import Facts, Groups, SavedRods, Units
 from jostle.result.impacts import impact_type
 from jostle.result.recording import STATISTICS
-from jostle.sets.shapes import KINDS, Shape, checked
+from jostle.sets.outlines import KINDS, Shape, checked
 
 Column = tuple[DTypeLike | None, tuple[int, ...]]
 """The type of a data set, None for the precision of the file, float32 or float64; and the shape of a row."""
@@ -447,8 +447,9 @@ def lengths(file: Any, kept: Counts) -> dict[str, int]:
 #     jostle/problem/force     the entries of a constant force, or empty
 #     jostle/problem/inertia   (n s,), only if bodies turn
 #     jostle/problem/text      UTF-8: dimension, what a body is called, period, names of walls and groups, units;
-#                              whether a first-order problem has a mass; rods whose points do not move; under "carried"
-#                              what the problem itself says, such as the plan of a crowd, which is not understood here
+#                              whether a first-order problem has a mass; rods whose points do not move; the numbers of
+#                              motors among constraints; under "carried" what the problem itself says, such as the plan
+#                              of a crowd, which is not understood here
 #
 # Only of clumps, as `Parts` describes them: owner (b,), arms (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their
 # length is in the text.
@@ -516,6 +517,8 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
             {"pairs": one.pairs.tolist(), "points": None if one.points is None else np.asarray(one.points).tolist()}
             for one in rods
         ]
+    if facts.motors:
+        said["motors"] = list(facts.motors)
     turning: dict[str, NDArray[Any]] = {}
     if facts.inertia is not None:
         turning["inertia"] = _flat(facts.inertia)
@@ -565,6 +568,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         units=Units(**{name: str(said["units"][name]) for name in ("length", "time", "mass")}),
         weighted=bool(said.get("weighted", False)),
         rods=tuple(_rods(one, balls, d) for one in said.get("rods", [])),
+        motors=tuple(int(number) for number in said.get("motors", [])),
         inertia=arrays["inertia"].reshape(bodies, AXES[d]) if "inertia" in arrays else None,
         parts=made_of,
         called=str(said["called"]),

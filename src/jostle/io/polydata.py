@@ -21,7 +21,7 @@ from jostle.errors import InvalidValue
 from jostle.pose import Pose
 from jostle.result.facts import SavedRods
 from jostle.result.recording import Turned
-from jostle.sets.shapes import Shape, View, holding_walls, outlines, unbounded
+from jostle.sets.outlines import Shape, View, holding_walls, outlines, unbounded
 
 CIRCLE_POINTS = 24
 """Number of points of a circle."""

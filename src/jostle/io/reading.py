@@ -30,7 +30,7 @@ from jostle.result.impacts import Impacts
 from jostle.result.recording import STATISTICS
 from jostle.result.solution import Solution
 from jostle.schemes.base import Scheme
-from jostle.sets.shapes import Shape
+from jostle.sets.outlines import Shape
 
 BLOCK_SIZE = 4 * 2**20
 """Number of bytes read at once when all frames are read."""

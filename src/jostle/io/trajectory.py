@@ -37,7 +37,7 @@ from jostle.io.layout import facts_in, write_facts
 from jostle.io.polydata import Converter, Touching, points_of
 from jostle.result.facts import Facts
 from jostle.result.recording import STATISTICS, Turned
-from jostle.sets.shapes import Shape, same
+from jostle.sets.outlines import Shape, same
 
 MIN_CHUNK, MAX_CHUNK = 1024, 32768
 """Smallest and largest number of rows per chunk of data sets with rows per body or contact."""
@@ -346,7 +346,7 @@ class Writer(GrowingFile):
         impulse_time : float, default nan
             Time over which the multipliers acted; NaN if unknown.
         walls : sequence of Shape, default ()
-            Shapes of the walls at this time, see `jostle.sets.shapes`.
+            Shapes of the walls at this time, see `jostle.sets.outlines`.
         orientation : array_like, shape (n,) or (n, 4), optional
             How bodies are turned, as in `Solution`; given for bodies that turn, if the facts have their inertia.
         spin : array_like, shape (n,) or (n, 3), optional

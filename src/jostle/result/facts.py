@@ -21,8 +21,9 @@ from jostle.errors import InvalidValue
 from jostle.problems import Motion, Problem, Sweeping, carried
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, parts
+from jostle.sets.joints import Joints, Motors
+from jostle.sets.outlines import Shape, may_move, shapes_of, walls_of
 from jostle.sets.rods import Rods
-from jostle.sets.shapes import Shape, may_move, shapes_of, walls_of
 from jostle.sets.walls import Walls
 
 # The rods of a run, as they are drawn: which bodies and points they join.
@@ -59,6 +60,22 @@ def rods_of(within: ConstraintSet) -> tuple[SavedRods, ...]:
     1
     """
     return tuple(SavedRods(part.pairs, part.points) for part in parts(within) if isinstance(part, Rods))
+
+
+def motors_of(within: ConstraintSet, walls: int) -> tuple[int, ...]:
+    """The constraint numbers of all motors: those of joints are the last ones of a set.
+
+    >>> import jostle as jo
+    >>> motors_of(jo.Motors([(0, -1), (1, 0)], 1.0) & jo.Hinges([(0, -1)], [[0.0, 0.0]]) & jo.HalfSpace([0.0, 1.0]), 5)
+    (1, 2)
+    """
+    joints = [part for part in parts(within) if isinstance(part, Joints)]
+    found: list[int] = []
+    first = walls - sum(part.constraint_count for part in joints)
+    for part in joints:
+        found += range(first, first + len(part.pairs)) if isinstance(part, Motors) else ()
+        first += part.constraint_count
+    return tuple(found)
 
 
 MAX_DIMENSIONS = 3
@@ -177,6 +194,8 @@ class Facts:
         True for a `Sweeping` with a mass, whose reactions are masses times velocities: M (u - U) = G^T p.
     rods : tuple of SavedRods
         Rods between bodies and points. A file stores those whose points do not move.
+    motors : tuple of int
+        For each motor, k of the pair (-1, k) of its multiplier.
     inertia : array, shape (n, 1) or (n, 3), or None
         Moments of inertia of bodies that turn; None if they do not.
     parts : Parts or None
@@ -209,6 +228,7 @@ class Facts:
     units: Units = Units()
     weighted: bool = False
     rods: tuple[SavedRods, ...] = ()
+    motors: tuple[int, ...] = ()
     inertia: Array | None = None
     parts: Parts | None = None
     called: str = "body"
@@ -271,6 +291,7 @@ class Facts:
             units=units or Units(),
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
             rods=rods_of(within),
+            motors=motors_of(within, walls),
             inertia=problem.bodies.inertia,
             parts=problem.bodies.parts,
             called=problem.bodies.called,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
 from jostle._tools.rotations import AXES
+from jostle.bodies import UNTURNED
 from jostle.contacts import Contacts, by_pair
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
@@ -257,13 +258,19 @@ def works(problem: Motion, linearised: bool, before: State, after: State, h: flo
     if friction is None:
         added = float((p * (contacts.G @ (0.5 * (before.u + after.u).ravel()))).sum())
     else:
-        bodies = after.pose.bodies
+        bodies, mean = after.pose.bodies, 0.5 * (before.w + after.w)
+        if (joints := contacts.joints) is not None:
+            driven = len(p) - len(joints.rate) + np.flatnonzero(joints.driven)
+            work = float((p[driven] * contacts.rates(mean)[driven]).sum())
         added = float((after.pushes() * (0.5 * (before.u + after.u)).ravel()).sum())
         added += bodies.energy_of_spins(after.w) - bodies.energy_of_spins(before.w)  # bodies turn freely otherwise
+        if problem.torque is not None and h > 0.0:
+            middle = before.pose if linearised else before.pose.moved(before.w, h / 2.0)[0]
+            added -= problem.work_of_torque(before.t + h / 2.0, middle, before.w, mean, h)
         if isinstance(problem.law, Coulomb) and problem.law.surface_velocity:
             touching = (contacts.pairs[:, 0] >= 0).nonzero()[0]
             surfaces = surface_velocities(problem.law, contacts.only(touching), before.t)
-            work = -float((friction[touching] * surfaces).sum())
+            work -= float((friction[touching] * surfaces).sum())
     if problem.within.moving is False:
         return work - added, work
     drift = drifts(in_motion(problem.within, contacts, before.centres).only(rows), before.t, h, linearised)
@@ -316,7 +323,7 @@ def shown(state: State) -> Array:
 
 def smallest_gap(problem: Any, state: State) -> float:
     """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
-    return lowest(state.within(problem.within).linearise(state.t, state.centres, 0.0).margin, np.inf)
+    return lowest(state.within(problem.within).contacts(state.t, state.pose, 0.0).margin, np.inf)
 
 
 def record_of(problem: Any, scheme: Scheme, before: State, state: State, h: float) -> tuple[Any, ...]:
@@ -390,12 +397,15 @@ class Turned(NamedTuple):
 
     @staticmethod
     def of(state: State) -> Turned | None:
-        """That of a state; None if its bodies do not turn."""
+        """That of a state, where bodies that are away are not turned; None if its bodies do not turn."""
         if state.pose.orientation is None:
             return None
         orientation, spin, (_, tangential, rolling) = state.orientation, state.spin, state.impulses
         assert orientation is not None
         assert spin is not None
+        if state.presence is not None:  # files do not have those who are away
+            here, away = state.presence.here, 0.0 if orientation.ndim == 1 else UNTURNED
+            orientation = np.where(here if orientation.ndim == 1 else here[:, None], orientation, away)
         if tangential is None or rolling is None:
             d = state.q.shape[-1]
             tangential, rolling = np.zeros((0, d)), np.zeros((0, AXES[d]))
@@ -441,7 +451,8 @@ class MemorySaver(Saver):
         z = getattr(state.memory, "z", None)
         q = state.q if state.presence is None else shown(state)
         p = state.multipliers
-        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.impulse_time, Turned.of(state)))
+        turned = None if state.pose.orientation is None else Turned.of(state)
+        self.frames.append(Frame(state.t, q, state.u, p, pairs, normals, z, state.impulse_time, turned))
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(self.problem, self.scheme, before, after, h))

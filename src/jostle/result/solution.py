@@ -14,6 +14,7 @@ from jostle._tools.arrays import Array, Integers
 from jostle._tools.displays import html
 from jostle._tools.suggestions import suggestion
 from jostle.bodies import contact_points
+from jostle.contacts import by_pair
 from jostle.errors import InvalidValue
 from jostle.pose import Pose
 from jostle.problems import Motion, Sweeping
@@ -22,7 +23,7 @@ from jostle.result.facts import Facts, drawable
 from jostle.result.impacts import Impacts
 from jostle.result.status import MESSAGES, STOPPED, run_in_words
 from jostle.sets.base import gap_of_present
-from jostle.sets.shapes import Shape
+from jostle.sets.outlines import Shape
 
 DONE_WITH = {
     "plot": "jo.viz.strip(sol)", "show": "jo.viz.strip(sol)", "draw": "jo.viz.draw(sol)",
@@ -388,6 +389,27 @@ class Solution:
             )
         return float(self.impulse_times[k])
 
+    @cached_property
+    def motor_torque(self) -> Array:
+        """(k, motors): the torque of each motor of `Motors` on its first body, in the step that led to a saved time.
+
+        It is 0 at the start of the run.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> wheel = jo.Clumps([([[0.0, 0.0]], 1.0)]) & jo.Motors([(0, -1)], speed=lambda t: 3.0 * t)
+        >>> jo.solve(jo.Motion(q0=[[0.0, 0.0]], within=wheel), jo.Maury(), t=1.0, h=0.5).motor_torque.round(9).tolist()
+        [[0.0], [1.5], [1.5]]
+        """
+        numbers = np.array(self.facts.motors, dtype=np.int64)
+        rows = np.stack([np.full_like(numbers, -1), numbers], axis=1)
+        saved = zip(self.pairs, self.multipliers, strict=True)
+        each = [
+            by_pair(np.asarray(pairs), np.asarray(p), rows) / self.impulse_time(k) for k, (pairs, p) in enumerate(saved)
+        ]
+        return np.stack(each) if each else np.zeros((0, len(numbers)))
+
     def gaps(self) -> Array:
         """The smallest gap at each saved time.
 
@@ -408,7 +430,25 @@ class Solution:
                 "gaps need the admissible set, which is not in the file: give the problem, jo.io.read(path, problem)"
             )
         within = self.problem.within
-        return np.array([gap_of_present(within, float(t), self.places(k)) for k, t in enumerate(self.t)])
+        return np.array([gap_of_present(within, float(t), self.pose(k)) for k, t in enumerate(self.t)])
+
+    def pose(self, k: int) -> Pose:
+        """Where the bodies are and how they are turned at one saved time.
+
+        Parameters
+        ----------
+        k : int
+            Number of the saved time; negative numbers count from the end.
+
+        Returns
+        -------
+        Pose
+            The pose.
+        """
+        bodies = self.problem.bodies if isinstance(self.problem, Motion | Sweeping) else self.facts.bodies
+        return Pose.of(
+            bodies, np.asarray(self.q[k]), None if self.orientation is None else np.asarray(self.orientation[k])
+        )
 
     def places(self, k: int) -> Array:
         """The centres of the balls at one saved time.
@@ -431,11 +471,7 @@ class Solution:
         >>> jo.solve(one, jo.Maury(), t=1.0, h=1.0).places(-1)[:, 1].tolist()
         [2.0, 4.0]
         """
-        q = np.asarray(self.q[k])
-        if self.orientation is None:
-            return q
-        bodies = self.problem.bodies if isinstance(self.problem, Motion) else self.facts.bodies
-        return Pose.of(bodies, q, np.asarray(self.orientation[k])).centres
+        return self.pose(k).centres
 
     def contact_points(self, k: int) -> Array:
         """Where the contacts of one saved time act: on the surface of the first body of each pair.

@@ -69,7 +69,7 @@ def overlap_in_words(sol: Any) -> str:
         return f"{fraction_in_words(worst)} of a radius or of the length of a rod"
     if 0.0 < radius < np.inf:
         return f"{worst * radius:.2g} {unit}, {fraction_in_words(worst)} of the smallest radius"
-    if sol.problem is None or sol.problem.within.linearise(float(sol.t[0]), sol.places(0)).length.any():
+    if sol.problem is None or sol.problem.within.contacts(float(sol.t[0]), sol.pose(0), np.inf).length.any():
         return f"{fraction_in_words(worst)} of the size of a wall or constraint"
     return f"{overshoot:.2g} {unit}" if overshoot else f"{fraction_in_words(primal)} of the distance moved in a step"
 
@@ -78,7 +78,7 @@ def _has_rows_without_length(sol: Any) -> bool:
     """Whether a set beside bodies with radii has constraints without a length, the overlap of which is undivided."""
     if sol.problem is None or not len(sol.t) or not np.isfinite(sol.q[0]).all():
         return False
-    length = sol.problem.within.linearise(float(sol.t[0]), sol.places(0), 0.0).length
+    length = sol.problem.within.contacts(float(sol.t[0]), sol.pose(0), 0.0).length
     return bool((length == 0.0).any() and (sol.problem.bodies.radii_at(float(sol.t[0])) > 0.0).any())
 
 

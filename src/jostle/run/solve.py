@@ -14,7 +14,6 @@ from jostle._tools.arguments import Positive, check_arguments
 from jostle._tools.arrays import highest
 from jostle._tools.displays import shown
 from jostle._tools.of_run import new_run
-from jostle.endings import Never
 from jostle.errors import InvalidValue, LongStep, NotConverged, warn
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.problems import Motion, Sweeping, carried, refuse_changes
@@ -36,6 +35,7 @@ from jostle.schemes.stiffness import ForceWatch
 from jostle.sets.base import parts
 from jostle.solvers.automatic import PILE_TOLERANCE, NotGiven
 from jostle.solvers.project import not_converged
+from jostle.stopping import Never
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Position
@@ -103,7 +103,7 @@ def solve(
         Ends the run after the first step for which it returns True; the status is then "stopped", or "blocked" if it
         returns that word. The `State` has ``.t``, ``.q`` and ``.u``. An object with an attribute ``ended_by``, an error
         class, also stops the run before a step that raises this error. The ending that the problem has itself
-        (`Motion.ending`) ends the run as well: the first of both. ``jo.endings.Never()`` goes on to t.
+        (`Motion.ending`) ends the run as well: the first of both. ``jo.stopping.Never()`` goes on to t.
     changes : callable (state) -> State, or a sequence of them, optional
         Called after each step, beside the changes that the problem has itself (`Motion.changes`); the run continues
         from the state that it returns. `Source` and `Outlet` let bodies come and go.

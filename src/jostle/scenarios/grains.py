@@ -16,7 +16,6 @@ import numpy as np
 from pydantic import Field, Tag, model_validator
 
 from jostle._tools.arrays import Array, Booleans, Integers, InTime
-from jostle.endings import Empty
 from jostle.laws import ConvexFriction, Coulomb, ImpactLaw, Restitution
 from jostle.models.movements import Movement, Shaken, Turning
 from jostle.models.starts import DEFAULT_SPACING, lattice_places, random_sequential, square_lattice, triangular_lattice
@@ -58,6 +57,7 @@ from jostle.sets.polygons import Polygons
 from jostle.sets.vessels import Vessel as VesselWall
 from jostle.sets.walls import Box as BoxWall
 from jostle.sets.walls import HalfSpace, Inside, Outside, Segments
+from jostle.stopping import Empty
 
 if TYPE_CHECKING:  # type checkers do not know classes that are made here
     ShakenTable: TypeAlias = Any

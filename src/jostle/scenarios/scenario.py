@@ -12,7 +12,6 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from jostle._tools.plugins import Registry
 from jostle.crowds.model.crowd import STANDSTILL
-from jostle.endings import AtRest, Below, Empty, Jammed, Never
 from jostle.macro.motion.problems import Crowd as DensityCrowd
 from jostle.macro.motion.problems import Flow
 from jostle.macro.motion.scheme import DENSITY_SCHEMES
@@ -50,6 +49,7 @@ from jostle.schemes import SCHEMES
 from jostle.schemes.capabilities import FIRST, SECOND, able, in_words, nobody
 from jostle.solvers import SOLVERS
 from jostle.solvers.dual_active_set import ActiveSet
+from jostle.stopping import AtRest, Below, Empty, Jammed, Never
 
 # How a scenario is solved: the tables [scheme] and [solver], made from the options that the classes declare.
 #

@@ -10,6 +10,7 @@ import numpy as np
 from jostle._tools.arguments import NamedArguments, check_fields
 from jostle._tools.arrays import read_only
 from jostle._tools.citations import cite
+from jostle._tools.frozen import with_fields
 from jostle.contacts import Contacts, check_start, check_unchanged
 from jostle.errors import InvalidValue
 from jostle.kernels.parallel import all_finite
@@ -132,7 +133,7 @@ class Scheme(NamedArguments):
             state = state.with_presence(replace(presence, start=t))
         check_resolution(problem, state)
         there = state.within(problem.within)
-        contacts = there.near(t, state.centres, 0.0)
+        contacts = there.contacts(t, state.pose, 0.0)
         check_kinds(problem.within, contacts, state)
         nearest = nearest_call(there, t, "q0")
         check_start(contacts, nearest, terms=state.pose.terms, allowed=self.overlap_at_start(problem))
@@ -271,19 +272,16 @@ class Scheme(NamedArguments):
             check_unchanged(problem.within, after.contacts.constraint_count, state.contacts.constraint_count, state.t)
         if state.presence is not None:
             after = self._aside(after, state.presence)
-        told = (
-            after.impulse_time is not state.impulse_time and after.impulse_time == after.impulse_time
-        )  # neither copied nor NaN
-        after = replace(
+        time = after.impulse_time
+        after = with_fields(
             after,
             t=after.t if t_next is None else t_next,
             overshoot=self._overshoot(there, after, ours, t_next),
             presence=state.presence,
-            impulse_time=after.impulse_time if told else h,
+            impulse_time=h if time is state.impulse_time or time != time else time,  # not copied and not NaN
         )
         read_only(after.q)
         read_only(after.w)
-        check_finite(after.q, "position")
         check_resolution(there, after)
         if after.pose.orientation is not None and after.spin is not None:
             check_finite(after.spin, "spin")
@@ -316,8 +314,7 @@ class Scheme(NamedArguments):
         A scheme that is not one of jostle (`ours`) may move what it projected.
         """
         t, within = after.t if t_next is None else t_next, problem.within
-        q = after.centres
         if not (ours and self.projects_positions(problem)) or problem.bodies.parts is not None:
-            return float(within.overlap(t, q)) if all_finite(q) else np.inf
-        behind = float(part_of(within, lambda Q: Q.curved).overlap(t, q)) if within.curved else 0.0
+            return float(within.overlap_in(t, after.pose)) if all_finite(after.centres) else np.inf
+        behind = float(part_of(within, lambda Q: Q.curved).overlap_in(t, after.pose)) if within.curved else 0.0
         return max(behind, after.overshoot)

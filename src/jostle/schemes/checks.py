@@ -14,7 +14,7 @@ from jostle.contacts import CLOSED, Contacts, by_pair, check_bodies, check_owned
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.parallel import all_finite
-from jostle.problems import Motion, Sweeping
+from jostle.problems import Motion, Sweeping, smallest_length
 from jostle.schemes.capabilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, part_of, parts
@@ -124,17 +124,16 @@ FEWEST_UNITS = 100.0
 
 
 def check_resolution(problem: Motion | Sweeping, state: State) -> None:
-    """Refuse coordinates so large that their round-off is no longer small beside the bodies.
+    """Refuse coordinates that are not finite, or so large that round-off is no longer small beside the bodies.
 
     Gaps, and velocities that are differences of positions over h, would be round-off: balls would gain energy.
     """
-    sizes = _sizes(problem, state)
-    bodies = problem.bodies
-    smallest = lowest(bodies.radii_at(state.t), math.inf) if bodies.parts is None else bodies.parts.length
-    length = smallest if smallest > 0.0 else math.inf  # other radii are refused elsewhere
-    for Q in parts(problem.within):
-        length = min(length, getattr(Q, "own_length", None) or math.inf)
-    if math.ulp(highest(sizes, 0.0)) > COARSEST * length:
+    sizes, swells = _sizes(problem, state), problem.bodies.swell
+    length = smallest_length(problem.bodies, problem.within, state.t) if swells else problem.smallest_length
+    largest = highest(sizes, 0.0)
+    if not math.isfinite(largest):
+        check_finite(state.q, "position")
+    if math.ulp(largest) > COARSEST * length:
         raise _too_far(problem, sizes, f"the smallest length of the bodies and walls, {length:.3g}")
 
 
@@ -272,7 +271,7 @@ def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None
         raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
     if within.equalities:
         equal = part_of(within, lambda Q: Q.equalities)
-        found = equal.linearise(state.t, state.centres)
+        found = equal.contacts(state.t, state.pose, np.inf)
         if len(found.gap) and (found.equal is None or not found.equal.all()):
             raise InvalidValue(
                 f"{equal!r} declares that its constraints are equalities, but not all are: build its "
@@ -289,19 +288,20 @@ def check_equalities(name: str, tol: float, problem: Motion | Sweeping, before: 
     A gap that a longer step left, and that does not grow any more, is no error of this step.
     """
     contacts, equal = after.contacts, part_of(problem.within, lambda Q: Q.equalities)
-    gap = equal.gaps(after.t, after.centres)
+    gap = equal.contacts(after.t, after.pose, np.inf).gap
     if contacts is None or contacts.equal is None or len(gap) == 0:
         return
     h, way = after.t - before.t, after.centres - before.centres
     speeds = (float(np.abs(state.velocities).max()) for state in (before, after))
     furthest = max(float(np.abs(way).max()), *(h * speed for speed in speeds))
-    moved = contacts.G.magnitude(np.full(way.size, furthest))[contacts.equal]
+    moved = contacts.magnitude(furthest, h * float(np.abs(np.stack([before.w, after.w])).max()))[contacts.equal]
     allowed = MAX_EQUALITY_ERROR * moved + _round_off(tol, problem, contacts, before, after)[contacts.equal]
     if (np.abs(gap) <= allowed).all():
         return
-    drift = np.abs(equal.near(after.t, before.centres, np.inf).drifts(before.t, h)).max(axis=0)
+    drift = np.abs(equal.contacts(after.t, before.pose, np.inf).drifts(before.t, h)).max(axis=0)
     allowed += MAX_EQUALITY_ERROR * h * drift
-    allowed = np.maximum(allowed, np.abs(equal.gaps(before.t, before.centres)) + MAX_EQUALITY_ERROR * allowed)
+    earlier = np.abs(equal.contacts(before.t, before.pose, np.inf).gap)
+    allowed = np.maximum(allowed, earlier + MAX_EQUALITY_ERROR * allowed)
     row = int(np.argmax(np.abs(gap) - allowed))
     if abs(gap[row]) <= allowed[row]:
         return

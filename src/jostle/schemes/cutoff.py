@@ -10,13 +10,15 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, contiguous, highest, lowest, place_of, squares
+from jostle._tools.frozen import with_fields
 from jostle.contacts import Contacts, Cutoff, by_pair, of_bodies
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue, NotFinite
 from jostle.kernels.parallel import chunks_of
-from jostle.schemes.friction import project_on_contacts
+from jostle.pose import Pose
+from jostle.schemes.friction import project_on_contacts, without_contacts
 from jostle.schemes.state import MIN_WARM_CONTACTS, Impulses, State
 from jostle.sets.base import ConstraintSet
 from jostle.solvers.base import STUCK, Solver, check_round_off, relative_to_closing
@@ -46,13 +48,14 @@ def project_velocity(
 
     def attempt(cutoff: Cutoff) -> tuple[Contacts, Array, tuple[Projection, Impulses]]:
         contacts = within.contacts(state.t + h, pose, cutoff)
+        if len(contacts.gap) == 0:
+            return contacts, free, without_contacts(solver, contacts, w)
         K = whole = velocities_of_step(contacts, state, h)
-        if len(contacts.gap):
-            check_round_off(free, whole, solver.tol)
+        check_round_off(w, whole, solver.tol)
         if gap_tol:
-            K = touching(contacts, K, state, h, free, solver.tol, gap_tol)
+            K = touching(contacts, K, state, h, w, solver.tol, gap_tol)
         elif gap_tol is not None and solver.strict:
-            K = relative_to_closing(K, free, solver.tol)
+            K = relative_to_closing(K, w.ravel(), solver.tol)
         try:
             P, p = project_on_contacts(solver, problem, state, contacts, K, w, M)
         except EmptySet as error:
@@ -63,17 +66,19 @@ def project_velocity(
             ) from None
         u = pose.velocities(P.point)
         if K is not whole and P.residual.primal > 0.0 and lowest(whole.length, np.inf) > 0.0:
-            least = min(P.residual.primal, overlap_left(whole, u))  # lengths may have been shorter
+            least = min(P.residual.primal, overlap_left(whole, P.point))  # lengths may have been shorter
             P = replace(P, residual=replace(P.residual, primal=least))
         return contacts, u, (P, p)
 
-    return with_checked_cutoff(within, state.t + h, pose.centres, h, free, state.velocities, attempt)
+    return with_checked_cutoff(within, state.t + h, pose, h, free, state.velocities, attempt)
 
 
-def overlap_left(K: Rows, u: Array) -> float:
+def overlap_left(K: Rows, w: Array) -> float:
     """The deepest overlap after a step in the rows K_h, as it is linearised, over the length of its row."""
     known = K.length > 0.0
-    violation = np.where(known, -(K.margin(K.slack(u)) + K.noise), 0.0)
+    violation = np.where(known, -(K.margin(K.slack(w)) + K.noise), 0.0)
+    if K.bound is not None:  # a motor that slips overlaps with nothing
+        violation = np.where(K.bound < np.inf, 0.0, violation)
     return highest(violation / np.where(known, K.length, 1.0), 0.0)
 
 
@@ -110,20 +115,21 @@ def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol:
     overlaps, held = left < 0.0, np.abs(left) <= most
     if state.contacts is not None:
         held = by_pair(state.contacts.pairs, state.impulses.normal, contacts.pairs) > 0.0
-    closed = np.where(overlaps | held, np.clip(left, -most, most), np.where(left <= least, left, 0.0))
+    near = np.minimum(np.maximum(left, -most), most)  # np.clip takes five times as long for a few numbers
+    closed = np.where(overlaps | held, near, np.where(left <= least, left, 0.0))
     if contacts.equal is not None:
         closed = np.where(contacts.equal, 0.0, closed)
     late = state.impulse_time if state.impulse_time > h else h  # see `velocities_of_step`
     allowed = closed / np.where(overlaps, late, h)
-    K = relative_to_closing(replace(K, c=K.c - allowed), w, tol)
+    K = relative_to_closing(with_fields(K, c=K.c - allowed), w, tol)
     slow = RETURN * STUCK * tol * K.length
-    return replace(K, c=K.c + np.clip(allowed, -slow, slow))
+    return with_fields(K, c=K.c + np.minimum(np.maximum(allowed, -slow), slow))
 
 
 def with_checked_cutoff(
     within: ConstraintSet,
     t: float,
-    q: Array,
+    pose: Pose,
     h: float,
     w: Array,
     before: Array,
@@ -131,7 +137,7 @@ def with_checked_cutoff(
 ) -> tuple[Contacts, Found]:
     """attempt(cutoff), where pairs of bodies that are not expected to meet in a step of length h from w are left out.
 
-    The balls are at q, and had the velocities `before`. An attempt returns contacts, the new velocities of the balls,
+    The balls, in this pose, had the velocities `before`. An attempt returns contacts, the new velocities of the balls,
     and what it found. Afterwards it is checked that none of the pairs left out met: either no ball went further than
     its cutoff, or the linearised constraints of all that a longer cutoff adds hold too, so that they would have changed
     nothing. If not, it is done again with the longer cutoff.
@@ -139,12 +145,10 @@ def with_checked_cutoff(
     cutoff = first_cutoff(h, w, before)
     while True:
         contacts, u, found = attempt(cutoff)
-        if of_bodies(contacts.cutoff) and not kernels.outran(
-            contiguous(u), h, contiguous(contacts.cutoff), chunks_of(len(u))
-        ):
+        bodies = of_bodies(contacts.cutoff)
+        if bodies and not kernels.outran(u, h, contiguous(contacts.cutoff), chunks_of(len(u))):
             return contacts, found
         ways = h * np.sqrt(squares(u) if u.ndim == 2 else (u * u).sum())
-        bodies = of_bodies(contacts.cutoff)
         way: Cutoff = ways if bodies else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
         inside: Any = way <= contacts.cutoff
         if (inside.all() if bodies else inside) or np.all(contacts.cutoff == np.inf):
@@ -160,9 +164,10 @@ def with_checked_cutoff(
                 f"gap of {2.0 * most / part:g} only; choose h below {h / part:.2g}"
             )
         cutoff = np.maximum(cutoff, WIDENING_FACTOR * way)
-        more = within.near(t, q, cutoff)
+        more = within.contacts(t, pose, cutoff)
         new = by_pair(contacts.pairs, place_of(contacts.pairs).ones(len(contacts.pairs)), more.pairs) == 0.0
-        if np.all(way <= more.cutoff) and (more.gap + h * (more.G @ u.ravel()) >= 0.0)[new].all():
+        rates = more.G @ u.ravel()  # no row of a joint is new
+        if np.all(way <= more.cutoff) and (more.gap[: len(rates)] + h * rates >= 0.0)[new[: len(rates)]].all():
             return contacts, found
 
 
@@ -173,4 +178,4 @@ def first_cutoff(h: float, w: Array, before: Array) -> Cutoff:
     """
     if w.ndim != 2 or len(w) == 1:
         return float(CUTOFF_FACTOR * h * np.sqrt(max(float((w * w).sum()), float((before * before).sum()))))
-    return kernels.expected_ways(contiguous(w), contiguous(before), h, MEAN_FACTOR, SPREAD_FACTOR, chunks_of(len(w)))
+    return kernels.expected_ways(w, before, h, MEAN_FACTOR, SPREAD_FACTOR, chunks_of(len(w)))

@@ -25,6 +25,7 @@ from jostle.convex.residuals import NO_RESIDUAL
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb, ImpactLaw
+from jostle.pose import RowsOfBodies
 from jostle.schemes.state import MIN_WARM_ROWS, Impulses, State
 from jostle.solvers.base import Solver
 
@@ -35,19 +36,19 @@ NOTABLE = 1e-3
 def project_on_contacts(
     solver: Solver, problem: Any, state: State, contacts: Contacts, K: Rows, w: Array, M: Metric
 ) -> tuple[Projection, Impulses]:
-    """The projection of the velocities w on the rows K of contacts, and the impulses of the contacts."""
+    """The projection of the velocities w on the rows K of contacts on w, and the impulses of the contacts."""
     m, pose = len(contacts.gap), contacts.pose
+    if m == 0:
+        return without_contacts(solver, contacts, w)
     if pose is None:
         P = solver.project(w, K, M, state.impulses_of(contacts))
         return P, Impulses(P.multipliers)
     place, d = place_of(contacts.gap), pose.q.shape[-1]
     tangential, moments = place.zeros((m, d)), place.zeros((m, AXES[d]))
-    if m == 0:
-        p = place.zeros(0)
-        return Projection(w, p, NO_RESIDUAL, 0, True, solver.name), Impulses(p, tangential, moments)
     if not _has_cones(problem.law):
         guess = state.impulses_of(contacts) if m >= MIN_WARM_ROWS else None
-        P = solver.project(w, replace(K, G=pose.on_bodies(K.G)), M, guess)
+        assert isinstance(K.G, RowsOfBodies)
+        P = solver.project(w, replace(K, G=K.G.assembled()), M, guess)
         return P, Impulses(P.multipliers, tangential, moments)
     blocks, cones, own, others = _blocks(problem.law, contacts, K, state.t)
     first, normal, multipliers = cones.rows, cones.axis, place.zeros(m)
@@ -63,6 +64,16 @@ def project_on_contacts(
     if cones.height > d:
         moments[own] = p[:, d:]
     return P, Impulses(multipliers, tangential, moments)
+
+
+def without_contacts(solver: Solver, contacts: Contacts, w: Array) -> tuple[Projection, Impulses]:
+    """Velocities w that nothing changes, as a projection, and no impulses."""
+    place, pose = place_of(contacts.gap), contacts.pose
+    P = Projection(w, place.zeros(0), NO_RESIDUAL, 0, True, solver.name)
+    if pose is None:
+        return P, Impulses(P.multipliers)
+    d = pose.q.shape[-1]
+    return P, Impulses(P.multipliers, place.zeros((0, d)), place.zeros((0, AXES[d])))
 
 
 def _has_cones(law: ImpactLaw) -> bool:
@@ -93,44 +104,46 @@ def _blocks(law: Coulomb, contacts: Contacts, K: Rows, t: float) -> tuple[Rows, 
     if law.surface_velocity:
         surfaces = surface_velocities(law, chosen, t)
         by_block[:, :d] += surfaces - (surfaces * normal).sum(axis=1)[:, None] * normal
-    c, equal = by_block.ravel(), None
-    length, noise = (np.repeat(each[own], size) for each in (K.length, K.noise))
+    c, length, noise = by_block.ravel(), K.length[own].repeat(size), K.noise[own].repeat(size)
+    equal, bound = None, None
     if len(others):
         from scipy.sparse import csr_array, vstack
 
-        G = Sparse(csr_array(vstack([G.tocsr(), pose.on_bodies(K.G.rows(others)).tocsr()])))
+        G = Sparse(csr_array(vstack([G.tocsr(), K.G.rows(others).tocsr()])))
         c, length, noise = (
             np.append(one, two[others]) for one, two in ((c, K.c), (length, K.length), (noise, K.noise))
         )
         equal = None if K.equal is None else np.append(np.zeros(first, dtype=bool), K.equal[others])
+        bound = None if K.bound is None else np.append(np.full(first, np.inf), K.bound[others])
 
     def describe(row: int) -> str:
         return K.describe(int(own[row // size] if row < first else others[row - first]))
 
-    return Rows(G, c, length, noise, equal, describe, cones), cones, own, others
+    return Rows(G, c, length, noise, equal, describe, cones, bound), cones, own, others
 
 
 def friction_blocks(law: Coulomb, contacts: Contacts, t: float) -> tuple[LinearMap, Cones]:
     """The blocks of contacts of bodies that turn: a map on their velocities w, and friction cones."""
     pose = contacts.pose
     assert pose is not None
-    m, d = len(contacts.gap), pose.q.shape[-1]
+    (m, d), rolls = (len(contacts.gap), pose.q.shape[-1]), law.rolls
     normal = contacts.normals.reshape(m, d)
     if not (np.abs((normal * normal).sum(axis=1) - 1.0) <= UNIT).all():
         raise InvalidValue("friction needs gaps that are distances: scale each gap so that its gradient has length one")
-    cones = Cones(normal, law.friction(contacts), law.exact, law.resistance(contacts) if law.rolls else None)
+    cones = Cones(normal, law.friction(contacts), law.exact, law.resistance(contacts) if rolls else None)
     (i, j), positions = contacts.bodies.T, pose.q.reshape(-1, d)
     few = m <= MAX_FEW_BLOCKS and isinstance(normal, np.ndarray)
-    if pose.bodies.single and pose.axes is None and (law.rolls or not few):
-        return BallBlocks(
-            i, j, normal, len(positions), positions, True, arms=contacts.arms(t), rolling=law.rolls
-        ), cones
+    if pose.bodies.single and pose.axes is None and (rolls or not few):
+        arms = contacts.arms(t)
+        return BallBlocks(i, j, normal, len(positions), positions, True, arms=arms, rolling=rolls), cones
     blocks = []
     for body, lever, sign in zip((i, j), contacts.levers(t), (-1.0, 1.0), strict=True):
-        R, block = None if pose.axes is None else pose.axes[body], np.zeros((m, cones.height, d + AXES[d]))
-        block[:, :d] = sign * at_lever(lever, R)
-        if law.rolls:
-            block[:, d:, d:] = sign * (np.eye(AXES[d]) if R is None else R)
+        R = None if pose.axes is None else pose.axes[body]
+        block = at_lever(lever, R) * sign
+        if rolls:
+            of_spin = np.zeros((m, AXES[d], d + AXES[d]))
+            of_spin[:, :, d:] = sign * (np.eye(AXES[d]) if R is None else R)
+            block = np.concatenate([block, of_spin], axis=1)
         block[body < 0] = 0.0
         blocks.append(block)
     return LeverBlocks(i, j, normal, len(positions), positions, True, first=blocks[0], second=blocks[1]), cones

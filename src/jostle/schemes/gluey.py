@@ -168,7 +168,7 @@ class Gluey(Maury):
             P, held = self._project(known, self._closest(known, within.flat), predicted)
             return known.contacts, P.point, (known, P, held)
 
-        contacts, (known, P, held) = with_checked_cutoff(within, t + h, q, h, predicted, u, attempt)
+        contacts, (known, P, held) = with_checked_cutoff(within, t + h, state.pose, h, predicted, u, attempt)
         memory = _remembered(contacts.pairs, self._paid(known, P, held))
         return State(t + h, *state.pose.moved(P.point, h), P, contacts, Impulses(P.multipliers), memory)
 

@@ -82,11 +82,12 @@ class Maury(Scheme):
     def step(self, problem: Motion, state: State, h: float) -> State:
         # One step: (1.13)-(1.14) of Bernicot & Lefebvre-Lepot 2010.
         pose, gap_tol = state.pose, self.gap_tol if has_friction(problem) else 0.0
-        predicted, W = pose.with_spins(*self.predict(problem, state.t, state.q, state.u, h), state.w)
+        spun = problem.spun(state.t + h / 2.0, pose, state.w, h)
+        predicted, W = pose.with_spins(*self.predict(problem, state.t, state.q, state.u, h), spun)
         contacts, (P, p) = project_velocity(self.solver, problem, state, h, predicted, W, gap_tol)
         overlap = 0.0
         if gap_tol:  # the residual does not have overlaps that count as closed
-            overlap = overlap_left(velocities_of_step(contacts, state, h), pose.velocities(P.point))
+            overlap = overlap_left(velocities_of_step(contacts, state, h), P.point)
         return State(state.t + h, *pose.moved(P.point, h), P, contacts, p, overshoot=overlap)
 
     def predict(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> tuple[Array, Metric]:

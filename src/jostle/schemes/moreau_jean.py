@@ -141,13 +141,14 @@ class MoreauJean(Scheme):
         if state.contacts is None:
             _warn_of_sinking(problem, h)
         middle, w = pose.moved(state.w, h / 2.0)
-        predicted, W = middle.with_spins(*self.predict(problem, t, q, u, h), w)
+        predicted, W = middle.with_spins(*self.predict(problem, t, q, u, h), problem.spun(t + h / 2.0, middle, w, h))
         way = h / 2.0 * u if pose.centres is q else middle.centres - pose.centres
         before, free = state.velocities, middle.velocities(predicted)
         contacts = _at_midpoint(problem.within, t + h / 2.0, pose, middle, way, first_cutoff(h, free, before))
         kept = self.solver.tol * contacts.length
         if has_friction(problem):
-            kept = np.maximum(kept, h * contacts.G.magnitude(np.abs(free - before).ravel()))
+            slowed = h * contacts.G.magnitude(np.abs(free - before).ravel())
+            kept[: len(slowed)] = np.maximum(kept[: len(slowed)], slowed)
         closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), kept)
         touching = contacts.only(closed)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
@@ -197,9 +198,9 @@ class MoreauJean(Scheme):
             held = by_pair(state.contacts.pairs, state.impulses.normal, touching.pairs) > 0.0
             bounce = np.where(held, 0.0, bounce)
         K = _rows_of_law(touching, depth, drift[1], bounce, h)
-        check_round_off(pose.velocities(predicted), K, self.solver.tol)
+        check_round_off(predicted, K, self.solver.tol)
         if held.any():  # what earlier steps left of gaps closes at a velocity that counts as rest
-            closing = -lowest(K.slack(pose.velocities(predicted)), 0.0)
+            closing = -lowest(K.slack(predicted), 0.0)
             slow = RETURN * STUCK * self.solver.tol * CLOSING_FACTOR * closing
             K = replace(K, c=K.c + np.where(held, np.clip(touching.gap / h, 0.0, slow), 0.0))
         solver, bouncing = self.solver, (bounce < 0.0) & isinstance(law, Coulomb)
@@ -226,7 +227,8 @@ class MoreauJean(Scheme):
             return state
         there = part_of(problem.within, lambda Q: Q.equalities).contacts(state.t, state.pose, np.inf)
         zeros = np.zeros(len(there.gap))
-        rates = Rows(there.G, there.drifts(state.t, h)[0], zeros, zeros, there.equal, there.describe)
+        G, drift = there.on_velocities, there.drifts(state.t, h)[0]
+        rates = Rows(G, drift, zeros, zeros, there.equal, there.describe, bound=there.bounds(0.0))
         _, M = state.pose.with_spins(state.u, problem.metric(state.q), state.w)
         P, p = project_on_contacts(self.solver, problem, state, there, rates, state.w, M)
         return state.replace(w=P.point, projection=P, contacts=there, impulses=p)
@@ -249,7 +251,7 @@ def _rows_of_law(touching: Contacts, depth: Depth | None, drift: Array, bounce: 
             later = replace(touching, gap=touching.gap + depth.h * drift)
             c = np.where(equal, later.compatible_gap() / depth.h, c)
             noise, length = np.where(equal, round_off, noise), np.where(equal, touching.length / h, 0.0)
-    return Rows(touching.G, c, length, noise, equal, touching.describe)
+    return Rows(touching.on_velocities, c, length, noise, equal, touching.describe, bound=touching.bounds(h))
 
 
 def _warn_of_sinking(problem: Motion, h: float) -> None:
@@ -294,52 +296,56 @@ def _at_midpoint(within: ConstraintSet, t: float, pose: Pose, middle: Pose, way:
     # Such a row opens at q + way so fast that it would have been violated at q, and it closes at q. Where bodies move
     # by less than half of the length of a row, none is jumped over.
     there = within.contacts(t, middle, cutoff)
-    if within.flat or len(there.gap) == 0:
+    if within.flat or there.G.shape[0] == 0:
         return there
     opening = there.G @ way.ravel()
-    suspect = (opening > 0.0) & (there.gap < opening)
+    suspect = (opening > 0.0) & (there.gap[: len(opening)] < opening)
     if there.equal is not None:
-        suspect &= ~there.equal
+        suspect &= ~there.equal[: len(opening)]
     if not suspect.any():
         return there
     furthest = float(np.sqrt(squares(way) if way.ndim == 2 else (way * way).sum()).max())
-    suspect &= 2.0 * furthest >= there.length
+    suspect &= 2.0 * furthest >= there.length[: len(opening)]
     if not suspect.any():
         return there
     here = within.contacts(t, pose, cutoff)
     closing = here.G @ way.ravel()
-    jumped = here.only(np.flatnonzero((closing < 0.0) & (here.gap + closing <= 0.0)))
-    seen = by_pair(there.pairs[suspect], np.ones(np.count_nonzero(suspect)), jumped.pairs) > 0.0
+    jumped = here.only(np.flatnonzero((closing < 0.0) & (here.gap[: len(closing)] + closing <= 0.0)))
+    seen = by_pair(there.pairs[: len(suspect)][suspect], np.ones(np.count_nonzero(suspect)), jumped.pairs) > 0.0
     jumped = jumped.only(np.flatnonzero(seen))
     kept = there.only(np.flatnonzero(by_pair(jumped.pairs, np.ones(len(jumped.gap)), there.pairs) == 0.0))
     return _beside(kept, jumped, jumped.G @ way.ravel()) if len(jumped.gap) else there
 
 
 def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
-    """The contacts at a midpoint, and after them those that were jumped over, whose gaps change by G way."""
-    size = len(kept.gap)
+    """The contacts at a midpoint, and after their parts those that were jumped over, whose gaps change by G way."""
+    first, last = kept.G.shape[0], kept.G.shape[0] + len(change)
 
     def describe(row: int) -> str:
-        return kept.describe(row) if row < size else jumped.describe(row - size)
+        return (
+            jumped.describe(row - first)
+            if first <= row < last
+            else kept.describe(row if row < first else row - len(change))
+        )
 
     def gap_at(t: float, rows: Integers) -> Array:
-        gap, first, second = np.append(kept.gap, jumped.gap + change)[rows], rows < size, rows >= size
+        gap, new = np.insert(kept.gap, first, jumped.gap + change)[rows], (rows >= first) & (rows < last)
         if kept.gap_at is not None:
-            gap[first] = kept.gap_at(t, rows[first])
+            gap[~new] = kept.gap_at(t, np.where(rows < first, rows, rows - len(change))[~new])
         if jumped.gap_at is not None:
-            gap[second] = jumped.gap_at(t, rows[second] - size) + change[rows[second] - size]
+            gap[new] = jumped.gap_at(t, rows[new] - first) + change[rows[new] - first]
         return gap
 
     return replace(
         kept,
-        gap=np.append(kept.gap, jumped.gap + change),
+        gap=np.insert(kept.gap, first, jumped.gap + change),
         G=stacked(kept.G, jumped.G),
         normal=None,
-        pairs=np.concatenate([kept.pairs, jumped.pairs]),
-        length=np.append(kept.length, jumped.length),
+        pairs=np.insert(kept.pairs, first, jumped.pairs, axis=0),
+        length=np.insert(kept.length, first, jumped.length),
         describe=describe,
         curvature=None,
-        equal=None if kept.equal is None else np.append(kept.equal, np.zeros(len(change), dtype=bool)),
+        equal=None if kept.equal is None else np.insert(kept.equal, first, np.zeros(len(change), dtype=bool)),
         gap_at=None if kept.gap_at is None and jumped.gap_at is None else gap_at,
     )
 

@@ -140,9 +140,13 @@ class State:
         doc="(m,) p >= 0 for each row of `contacts`: impulses, or reactions in first order. Any sign in equalities.",
     )
 
-    @cached_property
+    @property
     def u(self) -> Array:
         """Velocities, in the shape of q0; read-only."""
+        return self.w if self.pose.orientation is None else self._u
+
+    @cached_property
+    def _u(self) -> Array:
         return self.pose.translation(self.w)
 
     @property
@@ -155,10 +159,14 @@ class State:
         """(n,) or (n, 3): angular velocities about fixed axes; None if bodies do not turn."""
         return self.pose.spin(self.w)
 
-    @cached_property
+    @property
     def velocities(self) -> Array:
         """The velocities of all balls: u itself if each body is one ball."""
-        return self.u if self.pose.bodies.parts is None else self.pose.velocities(self.w)
+        return self.u if self.pose.bodies.parts is None else self._velocities
+
+    @cached_property
+    def _velocities(self) -> Array:
+        return self.pose.velocities(self.w)
 
     def replace(self, **changes: Any) -> State:
         """The same state with other attributes.
@@ -248,8 +256,8 @@ class State:
             One impulse for each coordinate of u, with friction.
         """
         assert self.contacts is not None
-        on_parts: Array = self.contacts.G.adjoint(self.impulses.normal)
-        tangential = self.impulses.tangential
+        tangential, of_parts = self.impulses.tangential, self.impulses.normal[: self.contacts.G.shape[0]]
+        on_parts: Array = self.contacts.G.adjoint(of_parts)
         if tangential is None:
             return on_parts
         own, d = self.contacts.pairs[:, 0] >= 0, tangential.shape[1]
@@ -257,7 +265,11 @@ class State:
         at_centres = GripRows(contiguous(i, None), contiguous(j, None), place.zeros(p.shape), place.zeros((len(p), 2)))
         on_parts = on_parts.reshape(-1, d)
         on_parts = on_parts + kernels.adjoint_grips(at_centres, p, len(on_parts), chunks_of(len(p)))[:, :d]
-        return on_parts.ravel() if self.pose.bodies.single else contiguous(self.pose.impulse(on_parts)[:, :d]).ravel()
+        bodies = on_parts if self.pose.bodies.single else contiguous(self.pose.impulse(on_parts)[:, :d])
+        if (joints := self.contacts.joints) is not None:
+            of_joints = joints.G.adjoint(self.impulses.normal[len(of_parts) :])
+            bodies = bodies + of_joints.reshape(len(bodies), -1)[:, :d]
+        return bodies.ravel()
 
     def impulses_of(self, contacts: Contacts) -> Array | None:
         """The multipliers that the same pairs had in the last step, as a start for the next projection.

@@ -18,6 +18,7 @@ from jostle import kernels
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import (
     Array,
+    Booleans,
     Integers,
     InTime,
     Shorts,
@@ -31,8 +32,8 @@ from jostle._tools.arrays import (
     place_of,
     squares,
 )
-from jostle.bodies import Bodies, body_radii
-from jostle.contacts import Contacts, Cutoff, of_bodies
+from jostle.bodies import Bodies, body_radii, pair_keys
+from jostle.contacts import BY_NORMALS, Contacts, Cutoff, of_bodies
 from jostle.convex.linear_map import Dense, LinearMap, NormalRows
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
@@ -90,7 +91,7 @@ class Balls(BodySet):
         self._check_centres(x, smallest, pairs, normal, gap)
         return Contacts(
             gap,
-            None,
+            BY_NORMALS,
             pairs.T,
             constraint_count=0,
             length=smallest,
@@ -143,7 +144,8 @@ class Balls(BodySet):
         along, squared = apart * (normal * relative).sum(axis=1), squares(relative)
         behind = apart**2 + along < 0.0
         nearest = apart**2 - along**2 / np.where(behind, squared, 1.0)  # squared distance from the straight path
-        through = np.flatnonzero(behind & (nearest < np.maximum(radii[i], radii[j]) ** 2))
+        behind &= nearest < np.maximum(radii[i], radii[j]) ** 2
+        through = np.flatnonzero(behind if self.hinged is None else behind & self._unhinged(there[i], there[j]))
         if len(through) == 0:
             return None
         row = int(through[int(np.argmax(squared[through]))])
@@ -169,7 +171,15 @@ class Balls(BodySet):
         if not self._open:
             cutoff = np.minimum(cutoff, furthest(radii, self.period) / 2.0)
         found, self._kept[type(x)] = near_pairs(x, radii, cutoff, period, self._kept.get(type(x)))
+        if self.hinged is not None:
+            (i, j), normal, gap = found
+            free = self._unhinged(i, j)
+            found = np.ascontiguousarray(found[0][:, free]), normal[free], gap[free]
         return found, cutoff
+
+    def _unhinged(self, i: Integers, j: Integers) -> Booleans:
+        """(m,) which pairs of balls do not belong to bodies that are hinged together."""
+        return ~np.isin(pair_keys(self.bodies.owners(i), self.bodies.owners(j)), np.asarray(self.hinged))
 
     def _gaps_at(
         self, now: tuple[Array, Array, Array], pairs: tuple[Integers, Integers], t: float, rows: Integers

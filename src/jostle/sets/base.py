@@ -15,9 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arrays import Array, Booleans, Integers, floats, highest, lowest, place_of
+from jostle._tools.frozen import with_fields
 from jostle._tools.plugins import is_of_jostle
 from jostle.bodies import POINTS, Bodies
-from jostle.contacts import Contacts, Cutoff, by_pair, check_owned, check_unchanged, of_bodies
+from jostle.contacts import (
+    BY_NORMALS,
+    Contacts,
+    Cutoff,
+    JointRows,
+    by_pair,
+    check_owned,
+    check_unchanged,
+    of_bodies,
+)
 from jostle.convex.linear_map import Dense, stacked
 from jostle.errors import InvalidValue
 from jostle.pose import Pose
@@ -56,7 +66,9 @@ def joined(parts: Sequence[Contacts], q: Array, names: Callable[[int, int], str]
         words.append((start, end, part.describe if part.constraint_count or part.normal is None else None))
         numbers += part.constraint_count
         curvature_parts.append(part.curvature or partial(place_of(q).full, len(part.gap), np.nan))
-    G = None if normal is not None else stacked(*([one.G for one in parts if len(one.gap)] or [first.G]), pairs=both)
+    G, joints = BY_NORMALS, JointRows.joined([part.joints for part in parts if part.joints is not None])
+    if normal is None:
+        G = stacked(*([one.G for one in parts if one.G.shape[0]] or [first.G]), pairs=both[:, : _rows_of_parts(parts)])
     return Contacts(
         gap,
         G,
@@ -72,7 +84,13 @@ def joined(parts: Sequence[Contacts], q: Array, names: Callable[[int, int], str]
         gap_at=_gap_at(gap, parts) if moving else None,
         normal=normal,
         known=known,
+        joints=joints,
     )
+
+
+def _rows_of_parts(parts: Sequence[Contacts]) -> int:
+    """How many rows are not those of joints, which come last."""
+    return sum(part.G.shape[0] for part in parts)
 
 
 def _written(parts: Sequence[Contacts], total: int, place: Any) -> tuple[Integers, Array, Array | None, Array]:
@@ -164,6 +182,11 @@ class ConstraintSet:
         How large the bodies are, if the set says so; points by default.
     by_body : bool
         True if `linearise` takes a cutoff for each body; otherwise it gets twice the largest for all.
+    of_poses : bool
+        True if the gaps depend on how bodies are turned: the set has no `linearise`, but `contacts`, and is given the
+        pose at the start (`bound_to`). Its rows are those of joints, the last ones of an intersection.
+    hinged : array of int, shape (m,), or None
+        Pairs of bodies that have no contact with each other, because they are hinged together, by their `pair_keys`.
     on_devices : bool
         True if `linearise` takes arrays of CuPy as well, and each row is a contact of bodies; otherwise runs on a GPU
         are refused.
@@ -185,6 +208,8 @@ class ConstraintSet:
     flat: bool = False
     bodies: Bodies = POINTS
     by_body: bool = False
+    of_poses: bool = False
+    hinged: Integers | None = None
     on_devices: bool = False
     crossing: Callable[[Step], Crossing | None] | None = None
 
@@ -258,7 +283,7 @@ class ConstraintSet:
             cutoff = 2.0 * highest(cutoff, 0.0)
         contacts = self.linearise(t, q, cutoff)
         if contacts.at is None:  # without it, the round-off of a gap would be an overlap, or a contact would be open
-            contacts = replace(contacts, at=q)
+            contacts = with_fields(contacts, at=q)
         if contacts.known and not is_of_jostle(self):  # a class that inherits what `known` says
             contacts = replace(contacts, known=False)
         return contacts if self.moving is False else in_motion(self, contacts, q)
@@ -278,10 +303,22 @@ class ConstraintSet:
         Contacts
             The contacts; those of bodies that turn know their pose.
         """
-        contacts = self.near(t, pose.centres, cutoff)
-        if pose.orientation is None:
-            return contacts
-        return replace(contacts, pose=pose, part_count=pose.centres.size // pose.q.shape[-1])
+        return in_pose(self.near(t, pose.centres, cutoff), pose)
+
+    def bound_to(self, pose: Pose) -> ConstraintSet:
+        """The same set for bodies that are in a pose at the start.
+
+        Parameters
+        ----------
+        pose : Pose
+            The pose at the start.
+
+        Returns
+        -------
+        ConstraintSet
+            The set itself, unless it has `of_poses`.
+        """
+        return self
 
     def gap(self, t: float, q: ArrayLike) -> float:
         """The smallest gap at a configuration.
@@ -312,6 +349,21 @@ class ConstraintSet:
             The overlap as a fraction of the length of its constraint, such as the smallest radius; 0 if there is none.
         """
         return self.linearise(t, q, 0.0).overlap()
+
+    def overlap_in(self, t: float, pose: Pose) -> float:
+        """The deepest overlap of bodies in a pose.
+
+        Parameters
+        ----------
+        t, pose : float, Pose
+            Time and pose.
+
+        Returns
+        -------
+        float
+            The overlap, as `overlap` has it at the positions of their parts.
+        """
+        return self.contacts(t, pose, 0.0).overlap() if self.of_poses else self.overlap(t, pose.centres)
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -352,6 +404,10 @@ class Free(ConstraintSet):
         # The deepest overlap, which is 0.
         return 0.0
 
+    def gaps(self, t: float, q: Array) -> Array:
+        # None.
+        return place_of(q).zeros(0)
+
     def linearise(self, t: float, q: Array, cutoff: float = np.inf) -> Contacts:
         # No contacts.
         nothing = place_of(q).zeros(0)
@@ -373,11 +429,12 @@ class Intersection(ConstraintSet):
 
     def __init__(self, sets: tuple[ConstraintSet, ...]):
         sets = tuple(part for Q in sets for part in (parts(Q) if getattr(Q, "presence", None) is None else (Q,)))
+        sets = tuple(sorted(sets, key=lambda Q: Q.of_poses))
         self.bodies, self.sets = _with_common_bodies(sets)
         convex, moving = [Q.convex_gaps for Q in self.sets], [Q.moving for Q in self.sets]
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
-        self.flat = all(Q.flat for Q in sets)
+        self.flat, self.of_poses = all(Q.flat for Q in sets), any(Q.of_poses for Q in sets)
         self.equalities = any(Q.equalities for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
         self._numbers: dict[tuple[int, ...], int] = {}  # shared with the copies for those who are present
@@ -407,11 +464,35 @@ class Intersection(ConstraintSet):
             return super().overlap(t, q)
         return max([Q.overlap(t, q) for Q in self.sets], default=0.0)
 
+    def overlap_in(self, t: float, pose: Pose) -> float:
+        if self.presence is not None:
+            return super().overlap_in(t, pose)
+        return max([Q.overlap_in(t, pose) for Q in self.sets], default=0.0)
+
+    def bound_to(self, pose: Pose) -> Intersection:
+        there, hinged = copy(self), [Q.hinged for Q in self.sets if Q.of_poses and Q.hinged is not None]
+        there.sets = tuple(copy(Q) if keeps_apart(Q) else Q.bound_to(pose) for Q in self.sets)
+        for Q in there.sets if hinged else ():
+            if keeps_apart(Q):
+                Q.hinged = np.concatenate(hinged)
+        return there
+
     def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
+        return self._together(t, q, cutoff, None)
+
+    def contacts(self, t: float, pose: Pose, cutoff: Cutoff) -> Contacts:
+        return in_pose(self._together(t, pose.centres, cutoff, pose), pose)
+
+    def _together(self, t: float, q: Array, cutoff: Cutoff, pose: Pose | None) -> Contacts:
+        """The contacts of all parts at q, and of joints in the pose."""
         found: list[Contacts] = []
         for k, Q in enumerate(self.sets):
-            own = self._of_bodies[k]
-            found.append(Q.linearise(t, q, cutoff) if own else self._checked(k, Q.near(t, q, cutoff), t, q.shape))
+            if Q.of_poses and pose is not None:
+                found.append(Q.contacts(t, pose, cutoff))
+            elif self._of_bodies[k]:
+                found.append(Q.linearise(t, q, cutoff))
+            else:
+                found.append(self._checked(k, Q.near(t, q, cutoff), t, q.shape))
         contacts = joined(found, q, self.bodies.names)
         if self.presence is None:
             return contacts
@@ -493,8 +574,18 @@ def of_present(within: ConstraintSet, presence: Presence) -> Intersection:
     return (within if isinstance(within, Intersection) else Intersection((within,))).of(presence)
 
 
-def gap_of_present(within: ConstraintSet, t: float, q: Array) -> float:
+def in_pose(contacts: Contacts, pose: Pose) -> Contacts:
+    """The contacts with the pose that they belong to, if the bodies turn."""
+    if pose.orientation is None:
+        return contacts
+    return with_fields(contacts, pose=pose, part_count=pose.centres.size // pose.q.shape[-1])
+
+
+def gap_of_present(within: ConstraintSet, t: float, pose: Pose) -> float:
     """The smallest gap of the bodies that are present, those whose place is not NaN; infinite if there are none."""
+    if within.of_poses:
+        return lowest(within.contacts(t, pose, np.inf).margin, np.inf)
+    q = pose.centres
     if np.isfinite(q).all():
         return float(within.gap(t, q))
     here = np.isfinite(q).all(axis=1)
@@ -523,13 +614,13 @@ def anew(Q: ConstraintSet) -> ConstraintSet:
 
 
 def nearest_call(Q: ConstraintSet, t: float, q: str) -> str | None:
-    """The call that gives the nearest admissible place of `q`; None with clumps or absent bodies, which it lacks.
+    """The call that gives the nearest admissible place of `q`; None with clumps, joints or absent bodies.
 
     >>> import jostle as jo
     >>> nearest_call(jo.HalfSpace([1.0], offset=np.sin), 2.5, "q0"), nearest_call(jo.HalfSpace([1.0]), 2.5, "q0")
     ('jo.nearest(q0, within, t=2.5).point', 'jo.nearest(q0, within).point')
     """
-    if Q.bodies.parts is not None or getattr(Q, "presence", None) is not None:
+    if Q.bodies.parts is not None or Q.of_poses or getattr(Q, "presence", None) is not None:
         return None
     return f"jo.nearest({q}, within{'' if Q.moving is False or t == 0.0 else f', t={t!r}'}).point"
 
@@ -549,7 +640,7 @@ def in_motion(Q: ConstraintSet, contacts: Contacts, q: Array) -> Contacts:
     """The contacts of a set at q with `Contacts.gap_at`, if the set may move and did not give it."""
     if Q.moving is False or contacts.gap_at is not None:
         return contacts
-    return replace(contacts, gap_at=partial(_gaps_of, Q, contacts.pairs, q))
+    return with_fields(contacts, gap_at=partial(_gaps_of, Q, contacts.pairs, q))
 
 
 def _gaps_of(Q: ConstraintSet, pairs: Integers, q: Array, t: float, rows: Integers) -> Array:

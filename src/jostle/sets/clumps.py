@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import check_arguments
-from jostle._tools.arrays import Array, finite, floats
-from jostle._tools.rotations import AXES
+from jostle._tools.arrays import Array, Integers, finite, floats, lowest
+from jostle._tools.rotations import AXES, matrices, principal
 from jostle.bodies import Parts
 from jostle.contacts import Contacts, Cutoff
 from jostle.errors import InvalidValue
@@ -78,20 +78,21 @@ class Clumps(Balls):
         """(n,) how far the centre of mass of the balls is from the origin of the arms, over the size of the clump."""
 
     def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
-        # The pairs of balls of two bodies.
-        assert self.bodies.parts is not None
-        _, radii, _ = self._bodies(t, q)
-        if not radii.any():
-            return Free().linearise(t, q)
-        found, owner = super().linearise(t, q, cutoff), self.bodies.parts.owner
-        i, j = found.pairs.T
-        two = owner[i] != owner[j]
-        if not radii.all():
-            two &= radii[i] + radii[j] > 0.0
-        return found if two.all() else found.only(np.flatnonzero(two))
+        # The pairs of balls of two bodies; none if all balls are points.
+        return super().linearise(t, q, cutoff) if self.radii.any() else Free().linearise(t, q)
 
     def overlap(self, t: float, q: Array) -> float:
-        return self.linearise(t, q, 0.0).overlap()
+        _, radii, length = self._bodies(t, q)
+        (_, _, gap), _ = self._near(q, radii, np.zeros(len(q)))
+        return abs(lowest(gap, 0.0)) / length
+
+    def _near(self, x: Array, radii: Array, cutoff: Any) -> tuple[tuple[Integers, Array, Array], Array]:
+        """The pairs of balls of two bodies, of which one at least is not a point."""
+        assert self.bodies.parts is not None
+        (pairs, normal, gap), cutoff = super()._near(x, radii, cutoff)
+        (i, j), owner = pairs, self.bodies.parts.owner
+        two = (owner[i] != owner[j]) & (radii[i] + radii[j] > 0.0)
+        return (pairs.compress(two, axis=1), normal[two], gap[two]), cutoff
 
     def gap(self, t: float, q: ArrayLike) -> float:
         gaps = self.linearise(t, floats(q, name="q")).gap
@@ -99,7 +100,7 @@ class Clumps(Balls):
 
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
         assert self.bodies.parts is not None
-        radii = self.bodies.radii_at(t)
+        radii: Array = self.radii
         if q.ndim != 2 or len(q) != len(radii):
             raise InvalidValue(f"there are {len(radii)} balls in clumps; their places have shape {q.shape}")
         return q, radii, self.bodies.parts.length
@@ -138,12 +139,5 @@ def _principal(arms: Array, radii: Array) -> tuple[Array, Array, Array]:
     if d == 2:
         return arms, np.zeros(1), np.array([[own + float(m @ (arms * arms).sum(axis=1))]])
     tensor = np.eye(3) * (own + float(m @ (arms * arms).sum(axis=1))) - np.einsum("k,ki,kj->ij", m, arms, arms)
-    if np.abs(tensor - np.diag(tensor.diagonal())).max() <= CENTRED * np.abs(tensor).max():
-        return arms, np.array([[1.0, 0.0, 0.0, 0.0]]), tensor.diagonal()[None].copy()
-    moments, E = np.linalg.eigh(tensor)
-    if np.linalg.det(E) < 0.0:
-        E[:, 0] *= -1.0
-    from scipy.spatial.transform import Rotation
-
-    x, y, z, w = Rotation.from_matrix(E).as_quat()
-    return arms @ E, np.array([[w, x, y, z]]), moments[None]
+    turn, moments = principal(tensor)
+    return arms @ matrices(turn[None])[0], turn[None], moments[None]

@@ -34,7 +34,7 @@ from jostle._tools.arrays import (
     table_entries,
 )
 from jostle.bodies import POINTS, Bodies
-from jostle.contacts import Contacts, Cutoff, deepest, map_of_bodies, of_bodies, pairs_of_rows
+from jostle.contacts import BY_NORMALS, Contacts, Cutoff, deepest, map_of_bodies, of_bodies, pairs_of_rows
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
@@ -120,7 +120,7 @@ class Walls(BodySet):
     def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
         # The gaps and normals of all bodies and walls within the cutoff.
         x, walls, radii, length = self._at(t, q)
-        n, k, kept = len(x), len(self.names), None
+        n, k, kept = len(x), len(self.names), BY_NORMALS
         if n == 1 or (not of_bodies(cutoff) and cutoff == np.inf):
             cutoff = np.inf
         if isinstance(walls, Planes):

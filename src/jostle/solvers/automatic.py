@@ -97,16 +97,16 @@ class Automatic(Solver):
     tol: float = NotGiven(1e-8)
     max_iterations: int = 200_000
 
-    def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
+    def _at_once(self, w: Array, K: Rows, M: Metric, name: str) -> Projection | None:
         first = _active_set(self.tol)
         if type(self) is not Automatic or len(K.c) > MAX_EXACT_ROWS or first.max_iterations > self.max_iterations:
             return None
-        return first._at_once(w, K, M)
+        return first._at_once(w, K, M, name)
 
-    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
+    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None, name: str) -> Projection | None:
         if type(self) is not Automatic or self.max_iterations < AT_ONCE:
             return None
-        return _sweeps(self.tol, min(AT_ONCE, FIRST_SWEEPS))._swept_at_once(w, K, M, guess)
+        return _sweeps(self.tol, min(AT_ONCE, FIRST_SWEEPS))._swept_at_once(w, K, M, guess, name)
 
     def _plan(self, K: Rows) -> Generator[Solver, Projection, None]:
         yield from aimed(K, self.tol)

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import NamedArguments, check_fields
-from jostle._tools.arrays import Array, dot, floats, highest, lowest, place_of, to_host
+from jostle._tools.arrays import Array, floats, highest, lowest, place_of, to_host
+from jostle._tools.frozen import with_fields
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proof, proven_by
 from jostle.convex.light_bodies import MAX_PLAIN_RATIO, error_of_light_bodies
 from jostle.convex.linear_map import LinearMap
@@ -31,6 +32,7 @@ from jostle.kernels.interface import KERNELS
 from jostle.kernels.parallel import all_finite, by_rows
 from jostle.kernels.reference.cones import laws_of_blocks, lengths
 from jostle.kernels.reference.dense import ROUND_OFF
+from jostle.solvers.bounded import project_within_bounds
 
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
@@ -178,20 +180,21 @@ class Solver(NamedArguments):
         """
         target, guess = floats(w, name="w"), None if guess is None else floats(guess, name="guess")
         M, flat = metric(mass, target.shape), target.ravel()
+        if K.bound is not None:
+            return project_within_bounds(self, target, K, M, guess)
         rows, coordinates = K.G.shape
         dense = 0 < rows * coordinates <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS)
         _check_shapes(flat, K, guess)
         if dense and guess is None and M.ratio <= MAX_PLAIN_RATIO:
-            P = self._at_once(flat, K, M)
+            P = self._at_once(target, K, M, self.name)
             if P is not None and P.converged:  # which it has not if something is NaN
-                name = P.solver if P.iterations else self.name
-                return Projection(P.point.reshape(target.shape), P.multipliers, P.residual, P.iterations, True, name)
+                return P
         if K.cones is not None and self.tol >= LOOSE:
             K = K.with_noise(STUCK * self.tol)
         if K.cones is not None and M.ratio <= MAX_PLAIN_RATIO:
-            P = self._swept_at_once(flat, K, M, guess)
+            P = self._swept_at_once(target, K, M, guess, self.name)
             if P is not None and P.converged:
-                return replace(P, point=P.point.reshape(target.shape), solver=P.solver if P.iterations else self.name)
+                return P
         _check_finite(flat, guess)
         if dense and not _has_loop(K, M):
             K = K.dense()
@@ -282,12 +285,15 @@ class Solver(NamedArguments):
         """The solvers to try, one after the other; each yield returns the answer, which did not converge."""
         yield self
 
-    def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
-        """The projection of a flat point by one compiled call, converged or not; None if there is no such call."""
+    def _at_once(self, w: Array, K: Rows, M: Metric, name: str) -> Projection | None:
+        """The projection by one compiled call, converged or not; None if there is no such call.
+
+        A point of K is its own projection, in the name of the solver that was asked.
+        """
         return None
 
-    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
-        """The projection of a flat point on a few friction cones, converged or not; None if others have to try."""
+    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None, name: str) -> Projection | None:
+        """The projection on a few friction cones, like `_at_once`; None if others have to try."""
         return None
 
     def _stop(self, K: Rows, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
@@ -311,7 +317,7 @@ class Solver(NamedArguments):
                 f"{self.name}._solve must return u of shape {w.shape}, p of shape {slack.shape} and the number of "
                 f"iterations; it returned shapes {np.shape(u)} and {np.shape(p)}"
             )
-        return floats(u), floats(p), int(iterations)
+        return floats(u, "C"), floats(p, "C"), int(iterations)
 
     def _whitened(self, w: Array, K: Rows, M: Metric, slack: Array) -> Whitened:
         unit, s0, noise = K.G.whitened(K.c, K.noise, M, w, slack)
@@ -354,18 +360,15 @@ def relative_to_closing(K: Rows, w: Array, tol: float) -> Rows:
     """The same rows, whose violations count beside the largest closing velocity at w, where their length is longer."""
     # A body at rest closes at g h in a step, which is far below tol r / h if steps are short: left alone, it would
     # fall until its overlap exceeds tol r, and be thrown up by what closes that in one step.
-    closing, least = K.margin(K.slack(w)), lowest(K.length, 0.0)
-    if not least > 0.0:
-        closing = np.where(K.length > 0.0, closing, 0.0)
+    closing = K.margin(K.c + (K.G @ w.ravel()))[K.length > 0.0]
     most = -min(CLOSING_FACTOR, MAX_LEFT / tol) * lowest(closing, 0.0)
-    return K.with_length_at_most(most) if 0.0 < most < highest(K.length, 0.0) else K
+    return with_fields(K, length=np.minimum(K.length, most)) if 0.0 < most < highest(K.length, 0.0) else K
 
 
 def check_round_off(w: Array, K: Rows, tol: float) -> None:
     """Refuse a point so large that its round-off in a row is no longer small beside the length of the row."""
     length, allowed, flat = K.length, max(tol, MIN_ROUND_OFF), w.ravel()
-    most = ROUND_OFF * MAX_ENTRIES * math.sqrt(float(dot(flat, flat)))
-    if not most > allowed * lowest(np.where(length > 0.0, length, math.inf), math.inf):
+    if not ROUND_OFF * MAX_ENTRIES * highest(abs(flat), 0.0) > allowed * lowest(length[length > 0.0], math.inf):
         return
     noise = ROUND_OFF * K.G.magnitude(flat)
     wrong = (length > 0.0) & (noise > allowed * length) & (K.margin(K.c + (K.G @ flat)) < 0.0)

@@ -216,7 +216,7 @@ class ActiveSet(Solver):
     tol: float = 1e-10
     max_iterations: int = 10_000
 
-    def _at_once(self, w: Array, K: Rows, M: Metric) -> Projection | None:
+    def _at_once(self, w: Array, K: Rows, M: Metric, name: str) -> Projection | None:
         rows, coordinates = K.G.shape
         if type(self) is not ActiveSet:  # which may solve in another way
             return None
@@ -224,10 +224,10 @@ class ActiveSet(Solver):
             return None
         G = K.G.toarray()
         project = one_row.project_few if rows == 1 and one_row.serves(G) else kernels.project_few
-        answer = project(G, (K.c, K.noise, K.length), w, M.mass, M.root, self.tol, self.max_iterations)
+        answer = project(G, (K.c, K.noise, K.length), w.ravel(), M.mass, M.root, self.tol, self.max_iterations)
         u, p, status, iterations, found = answer
         good = status == SOLVED and max(found) <= self.tol
-        return Projection(u, p, Residual(*found), iterations, good, self.name)
+        return Projection(u.reshape(w.shape), p, Residual(*found), iterations, good, self.name if iterations else name)
 
     def _solve(self, w: Array, K: Rows, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         G, allowed = K.G.toarray(), self.tol * K.length

@@ -186,16 +186,17 @@ class GaussSeidel(Solver):
         p, iterations = K.G.sweep(blocks, inverse, cones.coulomb, stop, _sweeping_threads(m))
         return w + M.solve(K.G.adjoint(p.ravel())), p.ravel(), iterations
 
-    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None) -> Projection | None:
+    def _swept_at_once(self, w: Array, K: Rows, M: Metric, guess: Array | None, name: str) -> Projection | None:
         cones, inverse = K.cones, K.G.swept(K.cones, K.equal, M)
         if cones is None or inverse is None or len(cones.mu) > MAX_FEW_BLOCKS or not self.strict:
             return None
         first, near = self._nearer(K)
-        u, p, iterations = first._on_blocks(w, near, M, guess, inverse, min(AT_ONCE, self.max_iterations))
-        found = K.G.residuals(Answer(K.c, K.noise, K.length, w, M.mass, u, p), cones, M)
+        flat = w.ravel()
+        u, p, iterations = first._on_blocks(flat, near, M, guess, inverse, min(AT_ONCE, self.max_iterations))
+        found = K.G.residuals(Answer(K.c, K.noise, K.length, flat, M.mass, u, p), cones, M)
         assert found is not None
-        residual = Residual(*found)
-        return Projection(u, p, residual, iterations, residual.within(self.tol), self.name)
+        residual, solver = Residual(*found), self.name if iterations else name
+        return Projection(u.reshape(w.shape), p, residual, iterations, residual.within(self.tol), solver)
 
     def _nearer(self, K: Rows) -> tuple[GaussSeidel, Rows]:
         """The solver and the rows with which the first sweeps aim far below what is allowed; see `aimed`."""

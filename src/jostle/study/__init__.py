@@ -10,9 +10,9 @@ Results, write_table                the table of a study, and files of it
 
 from jostle.study.cases import Study, grid, latin_hypercube
 from jostle.study.measures import CURVES, MEASURES
+from jostle.study.repetitions import PreciseMean, SettledCurves, curve_changes
 from jostle.study.reports import report_crowd
 from jostle.study.runs import ExecutorBroke, StudyProgress, read, sweep
-from jostle.study.stopping import PreciseMean, SettledCurves, curve_changes
 from jostle.study.tables import Results, write_table
 
 __all__ = [

@@ -17,7 +17,7 @@ from jostle.scenarios.toml import Source, lines, tables, text_of
 from jostle.scenarios.toml import value as written
 from jostle.study.cases import Case, Study, grid, latin_hypercube, name_of
 from jostle.study.measures import at_place
-from jostle.study.stopping import PreciseMean, SettledCurves, StoppingRule
+from jostle.study.repetitions import PreciseMean, SettledCurves, StoppingRule
 
 Names = Annotated[tuple[Text, ...], Field(strict=False)]
 Values = dict[str, Any]

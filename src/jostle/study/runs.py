@@ -18,7 +18,7 @@ from jostle.result.status import FAILED
 from jostle.study.cases import SEED, RunOf, Study, packed, seed_of
 from jostle.study.executing import NoWorkers, Outcome, Processes, Work, execute
 from jostle.study.journal import TRAJECTORIES, Journal, description, outcomes
-from jostle.study.stopping import StoppingRule
+from jostle.study.repetitions import StoppingRule
 from jostle.study.tables import FORMATS, Results, write_table
 
 POLL_SECONDS = 0.2

@@ -33,8 +33,7 @@ EDITIONS = {
 
 KNOWN_FAILURES = {
     "RiMEA 15": "500 people around a corner of 20 m take 2 % longer than the longest way should",
-    "RiMEA 16": "people in single file are 0.1 m/s too fast",
-    "IMO 4, ISO 11, NIST 5.2": "2.1 people/s pass a door of 1 m, as in experiments; codes allow 1.33",
+    "IMO 4, ISO 11, NIST 5.2": "2.0 people/s pass a door of 1 m, as in experiments; codes allow 1.33",
 }
 """The tests that the default behaviour fails, and how."""
 
@@ -89,8 +88,6 @@ SINGLE_FILE = Requirement(
     "People walk behind each other; their speeds make the one-dimensional fundamental diagram.",
     "speeds that fall with the density, within 0.06 m/s of Seyfried et al. 2005 on average",
     situations.single_file,
-    "the default time gap, 0.7 s, is shorter than that of the experiment, and is chosen for doors and wide corridors; "
-    "with T = 0.9 s the differences are 0.01 m/s on average",
 )
 REACTION_TIMES = Requirement(
     "Ten people in a room of 8 m by 5 m start after times drawn uniformly from 10 to 100 s.",
@@ -196,7 +193,7 @@ RIMEA = (
         "500 people go around a corner of a corridor of 20 m.",
         "a time between those of straight ways as long as the inner and the outer wall",
         situations.crowd_at_corner,
-        "both times depend on where people start: with other seeds it is 80 s below 83 s, and 79 s below 80 s. People "
+        "both times depend on where people start: with other seeds it is 80 s below 84 s, and 80 s below 82 s. People "
         "walk around those who stand at the inner corner, but not widely enough, so that there is no margin",
     ),
     SINGLE_FILE,

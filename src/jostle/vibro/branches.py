@@ -43,6 +43,8 @@ GRAZED = 1e-10
 """Size of the minimum of a gap, as a fraction of that of the orbit, from which a grazing is extrapolated."""
 BEYOND = 1e-5
 """The same minimum of the first orbit beyond a grazing."""
+FIRST_APART = 0.02
+"""First distance of the doubled orbit from a period doubling, where the size of the orbit is 1; shorter ones follow."""
 DIFFERENCE = 1e-3
 """Step of the differences of F in the normal form of a doubling."""
 SLOPE_STEP = 1e-6
@@ -191,6 +193,8 @@ class Family(NamedTuple):
     """T / 2 pi at the start, which makes lengths of velocities."""
     size: Array
     """(2 d + p,) sizes of the entries of z."""
+    interval: tuple[float, float]
+    """The values of the first parameter between which the orbits are followed."""
 
     def states(self, z: Array) -> Copies:
         """Copies at the states z (n, 2 d + p)."""
@@ -262,11 +266,27 @@ class Family(NamedTuple):
         found = self.at(z[None])
         if found.reasons[0]:
             raise Lost(found.reasons[0])
+        if found.rests[0]:  # the derivative with respect to the period is that of a motion in flight
+            raise Lost("the orbit rests on a wall at the start of a period; choose another t0")
         return found
+
+    def beside(self, guess: Array, normal: Array) -> tuple[Array, Mapped]:
+        """The point of the curve in the plane through a guess."""
+        return self.solved(guess, lambda z, _: (np.array([normal @ (z - guess)]), normal[None]))
 
     def multipliers(self, found: Mapped) -> NDArray[np.complex128]:
         d = len(found.end[0])
         return np.asarray(np.linalg.eigvals(found.derivative[0, :, :d] + np.eye(d)), dtype=complex)
+
+    def flip(self, found: Mapped) -> tuple[Array, Array, Array]:
+        """dF, and its eigenvectors v and w (of the transpose) with the eigenvalue closest to -1; v.v = v.w = 1."""
+        d = len(found.end[0])
+        A, both = found.derivative[0, :, :d] + np.eye(d), []
+        for matrix in (A, A.T):
+            values, vectors = np.linalg.eig(matrix)
+            x = np.real(vectors[:, int(np.abs(values + 1.0).argmin())])
+            both.append(x / np.linalg.norm(x))
+        return A, both[0], both[1] / (both[1] @ both[0])
 
     def solved(self, z: Array, extra: Callable[[Array, Mapped], tuple[Array, Array]]) -> tuple[Array, Mapped]:
         """z with F = x and some more equations, by Newton's method; `extra` gives their residuals and derivatives."""
@@ -288,6 +308,13 @@ class Family(NamedTuple):
 
 class Lost(Exception):
     """A point that is not on the curve: why."""
+
+
+def _tangent(found: Mapped, towards: Array) -> Array:
+    """The unit tangent of the curve in the direction of a vector."""
+    _, _, V = np.linalg.svd(found.derivative[0])
+    tangent: Array = V[-1] if V[-1] @ towards >= 0.0 else -V[-1]
+    return tangent
 
 
 @check_arguments
@@ -364,36 +391,93 @@ def follow(
     size = max(float(np.abs(x).max()), np.finfo(float).tiny ** 0.5)
     family = Family(
         changed(copies, q0=orbit.q, v0=orbit.u), period, steps, times, (parameter,), unit,
-        np.append(np.full(2 * d, size), abs(to - begin)),
+        np.append(np.full(2 * d, size), abs(to - begin)), (min(begin, to), max(begin, to)),
     )  # fmt: skip
     family.check_normals(to)
     z = np.append(x / size, begin / abs(to - begin))
-    return _Walk(family, z, np.sign(to - begin), longest, max_points).branch(z[-1], to / abs(to - begin))
+    try:
+        return _Walk(family, z, np.append(np.zeros(2 * d), to - begin), longest, max_points).branch()
+    except Lost as reason:
+        raise NotConverged(f"the branch cannot be followed from its start: {reason}") from None
+
+
+@check_arguments
+def follow_doubled(branch: Branch, number: Natural, *, longest: Positive = 0.02, max_points: Count = 1000) -> Branch:
+    """Follow the orbit of twice the period that begins at a period doubling of a branch.
+
+    Parameters
+    ----------
+    branch : Branch
+        The branch, in whose interval of the parameter the other orbit is followed as well.
+    number : int
+        Number of the period doubling in `branch.points`.
+    longest : float, default 0.02
+        Longest step along the branch, as in `follow`.
+    max_points : int, default 1000
+        Largest number of orbits.
+
+    Returns
+    -------
+    Branch
+        The orbits of twice the period, with their multipliers, and the points where they change. Its period doublings
+        can be given to this function again.
+
+    Raises
+    ------
+    NotConverged
+        If no orbit of twice the period is found beside the period doubling.
+
+    Examples
+    --------
+    >>> import jostle as jo
+    >>> def drive(t, q, u, parameters):
+    ...     return np.cos(parameters[0] * t) - q[0]
+    >>> start = jo.vibro.Copies(
+    ...     q0=[-0.65], v0=[0.02], force=drive, within=jo.HalfSpace([-1.0]), parameters=[2.6], restitution=0.8
+    ... )
+    >>> branch = jo.vibro.follow(start, to=2.7, period=lambda parameters: 2 * np.pi / parameters[0], steps=64)
+    >>> doubled = jo.vibro.follow_doubled(branch, 0)
+    >>> bool(doubled.stable[0]), bool((doubled.value > branch.points[0].value).all())
+    (True, True)
+    """
+    if number >= len(branch.points) or branch.points[number].kind != "doubling":
+        doublings = [k for k, point in enumerate(branch.points) if point.kind == "doubling"]
+        raise InvalidValue(f"number must be that of a period doubling of the branch, one of {doublings}, not {number}")
+    point, once = branch.points[number], branch.family
+    z = np.concatenate([point.q, point.u * once.unit, [point.value]]) / once.size
+    found = once.one(z)
+    across = np.append(once.flip(found)[1], 0.0)
+    along = _tangent(found, across)
+    across -= (across @ along) * along  # in the plane across it, the orbits of the branch are far
+    family, step = once._replace(times=2 * once.times), FIRST_APART
+    while step > SHORTEST:
+        guess = z + step * across
+        try:
+            new, _ = family.beside(guess, across)
+            if np.linalg.norm(new - guess) < 0.5 * step:
+                return _Walk(family, new, new - z, longest, max_points).branch()
+        except Lost:
+            pass
+        step *= 0.5
+    raise NotConverged(f"no orbit of twice the period was found beside the period doubling at {point.value:g}")
 
 
 class _Walk:
     """The points of a branch, one after the other."""
 
-    def __init__(self, family: Family, z: Array, sign: float, longest: float, most: int):
+    def __init__(self, family: Family, z: Array, towards: Array, longest: float, most: int):
         self.family, self.longest, self.most = family, longest, most
         self.z, self.found = z, family.one(z)
-        self.tangent = self._tangent(self.found, np.append(np.zeros(len(z) - 1), sign))
+        self.tangent = _tangent(self.found, towards)
         self.path, self.steps, self.points = [z], [self.found], list[Bifurcation]()
 
-    @staticmethod
-    def _tangent(found: Mapped, towards: Array) -> Array:
-        """The unit tangent of the curve in the direction of a vector."""
-        _, _, V = np.linalg.svd(found.derivative[0])
-        tangent: Array = V[-1] if V[-1] @ towards >= 0.0 else -V[-1]
-        return tangent
-
-    def branch(self, first: float, last: float) -> Branch:
-        low, high = min(first, last), max(first, last)
+    def branch(self) -> Branch:
+        low, high = np.array(self.family.interval) / self.family.size[-1]
         step, ending = self.longest, f"it has {self.most} points"
         while len(self.path) < self.most:
             try:
-                z, found = self._corrected(self.z, self.z + step * self.tangent, self.tangent)
-                tangent = self._tangent(found, self.tangent)
+                z, found = self.family.beside(self.z + step * self.tangent, self.tangent)
+                tangent = _tangent(found, self.tangent)
                 if tangent @ self.tangent < SHARPEST_TURN or found.hits[0] != self.found.hits[0]:
                     raise Lost("the branch turns sharply")
             except Lost as reason:
@@ -416,10 +500,6 @@ class _Walk:
                 break
         return self._branch(ending)
 
-    def _corrected(self, origin: Array, guess: Array, normal: Array) -> tuple[Array, Mapped]:
-        """The point of the curve in the plane through a guess."""
-        return self.family.solved(guess, lambda z, _: (np.array([normal @ (z - guess)]), normal[None]))
-
     def _append(self, z: Array, found: Mapped, tangent: Array) -> None:
         self.z, self.found, self.tangent = z, found, tangent
         self.path.append(z)
@@ -436,10 +516,10 @@ class _Walk:
         length = float(np.linalg.norm(chord))
 
         def point(s: float) -> tuple[Array, Mapped]:
-            return self._corrected(self.z, self.z + s * chord, chord / length)
+            return self.family.beside(self.z + s * chord, chord / length)
 
         def turning(s: float) -> float:
-            return float(self._tangent(point(s)[1], self.tangent)[-1])
+            return float(_tangent(point(s)[1], self.tangent)[-1])
 
         def doubling(s: float) -> float:
             return self._determinant(point(s)[1])
@@ -467,13 +547,7 @@ class _Walk:
     def _flip(self, z: Array, found: Mapped) -> float:
         """The cubic coefficient of a doubling, by differences of F."""
         size = len(found.end[0])
-        A = found.derivative[0, :, :size] + np.eye(size)
-        values, right = np.linalg.eig(A)
-        k = int(np.abs(values + 1.0).argmin())
-        v = np.real(right[:, k]) / np.linalg.norm(np.real(right[:, k]))
-        values, left = np.linalg.eig(A.T)
-        w = np.real(left[:, int(np.abs(values + 1.0).argmin())])
-        w /= w @ v
+        A, v, w = self.family.flip(found)
         step = min(DIFFERENCE, 0.1 * float(found.margin[0]))
 
         def F(y: Array) -> Array:
@@ -527,7 +601,7 @@ class _Walk:
                     self.points[-1] = self.points[-1]._replace(coefficient=self._growth(deep, 0.01 * depth))
             except Lost:
                 continue
-            self._append(z, found, self._tangent(found, z - self.grazing))
+            self._append(z, found, _tangent(found, z - self.grazing))
             return True
         return False
 

@@ -123,6 +123,8 @@ class Mapped(NamedTuple):
     """(n, 2 d + p) the derivative of that minimum."""
     hits: Integers
     """(n,) number of impacts."""
+    rests: Booleans
+    """(n,) whether a contact is at rest at the end."""
     reasons: list[str]
     """Why each motion ended before; "" if it did not."""
 
@@ -152,7 +154,8 @@ def mapped(copies: Copies, h: Array, steps: int, unit: Array, directions: Array 
     reasons = march.reasons()
     for k in np.flatnonzero(~np.isfinite(derivative).all(axis=(1, 2)) & (march.counts[:, STATUS] == GOES_ON)):
         reasons[k] = "the derivative of the motion is not finite"
-    return Mapped(end, derivative, march.grazing[:, 0], march.grazing[:, 1:], march.counts[:, HITS], reasons)
+    rests: Booleans = np.any(march.touched[:, 0] > 0.0, axis=1)
+    return Mapped(end, derivative, march.grazing[:, 0], march.grazing[:, 1:], march.counts[:, HITS], rests, reasons)
 
 
 def in_front_of_walls(copies: Copies, q: Array) -> Array:

@@ -23,7 +23,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from jostle._tools.suggestions import suggestion
-from jostle.sets.shapes import OUTLINES, Shape
+from jostle.sets.outlines import OUTLINES, Shape
 from jostle.viz.films import Drawn
 from jostle.viz.quantities import QUANTITIES, Quantity
 from jostle.viz.scene import Frame

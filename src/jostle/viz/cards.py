@@ -16,7 +16,7 @@ from jostle.macro.motion.result import Evolution
 from jostle.plans.plan import Plan
 from jostle.result.solution import Solution
 from jostle.result.status import MESSAGES, iterations_in_words, overlap_in_words
-from jostle.sets.shapes import View
+from jostle.sets.outlines import View
 from jostle.viz.sources import file_of, lift_times, with_time
 
 MAX_NAMES = 6

@@ -29,7 +29,7 @@ from jostle._tools.arrays import Array, Integers
 from jostle._tools.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
 from jostle.result.solution import Solution
-from jostle.sets.shapes import CELL, SOLID, WALL, WIRE, Revolved, View, line_segments, patches, surfaces
+from jostle.sets.outlines import CELL, SOLID, WALL, WIRE, Revolved, View, line_segments, patches, surfaces
 from jostle.viz.figures import MARGIN, frames_at, painted, side_by_side
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Frame, Scene

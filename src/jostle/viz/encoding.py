@@ -36,7 +36,7 @@ from jostle.io.images import Images
 from jostle.plans.outlines import package
 from jostle.plans.stored import plan_of
 from jostle.result.solution import Solution
-from jostle.sets.shapes import WIRE, View, line_segments, surfaces
+from jostle.sets.outlines import WIRE, View, line_segments, surfaces
 from jostle.viz.films import Drawn
 from jostle.viz.quantities import FORCE, Part, Quantity, offered
 from jostle.viz.scene import Frame, Scene

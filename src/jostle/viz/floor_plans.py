@@ -35,7 +35,7 @@ from jostle.plans.openings import Gate, ends_of
 from jostle.plans.outlines import distance_to, package
 from jostle.plans.plan import Plan, floors, present, walkable
 from jostle.result.solution import Solution
-from jostle.sets.shapes import BALL, SEGMENTS, Shape
+from jostle.sets.outlines import BALL, SEGMENTS, Shape
 from jostle.viz.drawing import draw_discs, telling_frames
 from jostle.viz.sources import Shown, lift_times, solution, with_time, with_unit
 from jostle.viz.style import CELL_COLOURS, plain, plot

@@ -127,7 +127,7 @@ def _verdicts(runs: Sequence[CrowdRun], aset: float | None) -> list[str]:
     if times:
         found = summary(times)
         spread = f" (95 % interval of the mean {found.low:.1f} to {found.high:.1f} s)" if len(times) > 1 else ""
-        text = f"Everybody has left after {found.mean:.1f} s on average over {len(times)} runs{spread}. "
+        text = f"The last person leaves after {found.mean:.1f} s on average over {len(times)} runs{spread}. "
         text += f"The slowest of {count} runs takes {worst.time:.1f} s (seed {worst.seed})." if not stay else ""
         said.append((text, False))
     if stay:
@@ -137,10 +137,12 @@ def _verdicts(runs: Sequence[CrowdRun], aset: float | None) -> list[str]:
             True,
         ))  # fmt: skip
     if aset is not None and stay:
-        said.append((f"ASET {aset:g} s: not enough in the runs in which somebody did not get out.", True))
+        said.append(
+            (f"Available time (ASET) {aset:g} s: not enough in the runs in which somebody did not get out.", True)
+        )
     elif aset is not None:
         margin, late = aset - worst.time, [run for run in runs if run.time > aset]
-        text = f"ASET {aset:g} s, RSET {worst.time:.1f} s (slowest of {count} runs): "
+        text = f"Available time (ASET) {aset:g} s, required time (RSET) {worst.time:.1f} s (slowest of {count} runs): "
         text += f"the margin is {margin:.1f} s." if not late else (
             f"{len(late)} of {count} runs take too long ({_seeds(late)}), by up to {-margin:.1f} s."
         )  # fmt: skip
@@ -167,10 +169,13 @@ def _figures(runs: Sequence[CrowdRun]) -> Iterable[tuple[str, ...]]:
             continue
         found, largest = summary([value for value, _ in known]), max(known)
         over = "" if len(known) == len(runs) else f" ({len(known)} runs)"
-        spread = f"{found.low:.1f} to {found.high:.1f}{unit}" if len(known) > 1 else ""
         digits = 0 if key in ("inside_at_end", "largest_jam") else 1
-        low = f"{min(known)[0]:.{digits}f}{unit}"
-        yield name + over, f"{found.mean:.1f}{unit}", spread, low, f"{largest[0]:.{digits}f}{unit} ({largest[1]})"
+        low, high = (f"{value:.{digits}f}{unit}" for value in (min(known)[0], largest[0]))
+        if min(known)[0] == largest[0]:
+            yield name + over, low, "", low, high
+        else:
+            spread = f"{found.low:.1f} to {found.high:.1f}{unit}"
+            yield name + over, f"{found.mean:.1f}{unit}", spread, low, f"{high} ({largest[1]})"
 
 
 def _value(run: CrowdRun, key: str) -> Any:

@@ -20,7 +20,7 @@ from jostle.errors import InvalidValue
 from jostle.io.polydata import WALL_HEIGHT
 from jostle.io.reading import source_of
 from jostle.result.solution import Solution
-from jostle.sets.shapes import CELL, Outline, Shape, View, between, enclosure, holding_walls, outlines, sides
+from jostle.sets.outlines import CELL, Outline, Shape, View, between, enclosure, holding_walls, outlines, sides
 
 # One saved time for pictures: bodies, and the contacts that carry a force.
 

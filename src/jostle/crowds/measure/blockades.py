@@ -35,7 +35,7 @@ from jostle.plans.plan import present, walkable
 from jostle.problems import Sweeping
 from jostle.result.solution import Solution
 from jostle.result.status import BLOCKED
-from jostle.sets.shapes import BALL, SEGMENTS
+from jostle.sets.outlines import BALL, SEGMENTS
 
 SLOW_FRACTION = 0.05
 """People who are slower than this fraction of their desired speed for STANDSTILL seconds count as stuck or waiting."""

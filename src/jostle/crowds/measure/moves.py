@@ -56,6 +56,15 @@ def planar(sol: Solution) -> Solution:
     return sol
 
 
+def _states(sol: Solution, among: range | None) -> Iterator[tuple[float, Array, Array]]:
+    """The times, positions and velocities in all frames or some, which are read many at a time from a file."""
+    numbers = range(len(sol.t)) if among is None else among
+    size = max(getattr(sol.q, "block", len(numbers)), 1)
+    for start in range(numbers.start, numbers.stop, size):
+        part = slice(start, min(start + size, numbers.stop))
+        yield from zip(sol.t[part].tolist(), sol.q[part], sol.u[part], strict=True)
+
+
 def fastest(sol: Solution, among: range | None = None) -> float:
     """The fastest speed in some frames or all: of a velocity, or of the median displacement if that is larger.
 
@@ -68,13 +77,12 @@ def fastest(sol: Solution, among: range | None = None) -> float:
     """
     speed, usual = 0.0, []
     time, before = 0.0, np.zeros((0, 2))
-    numbers = range(len(sol.t)) if among is None else among
-    for k, (t, q, u) in enumerate((sol.t[j], np.asarray(sol.q[j]), np.asarray(sol.u[j])) for j in numbers):
+    for k, (t, q, u) in enumerate(_states(sol, among)):
         speed = max(speed, float(np.linalg.norm(u[np.isfinite(u).all(axis=1)], axis=1).max(initial=0.0)))
         if k:
             way = np.linalg.norm(q - before, axis=1) / (t - time)
             usual.append(float(np.median(way[np.isfinite(way)])) if np.isfinite(way).any() else 0.0)
-        time, before = float(t), q
+        time, before = t, q
     return np.inf if speed == 0.0 else max(speed, float(np.median(usual)) if usual else 0.0)
 
 
@@ -123,8 +131,7 @@ def frames_of(sol: Solution, plan: Any = None, among: range | None = None) -> It
     """The frames of a run, or some consecutive ones, each read once. By default the plan is that of the crowd."""
     stairs = _Stairs.of(planar(sol), plan, among)
     before: Frame | None = None
-    for k in range(len(sol.t)) if among is None else among:
-        t, q, u = float(sol.t[k]), np.asarray(sol.q[k]), np.asarray(sol.u[k])
+    for k, (t, q, u) in enumerate(_states(sol, among), start=0 if among is None else among.start):
         frame = Frame(t, q, u, np.zeros(len(q), dtype=bool), ())
         if before is not None:
             frame = frame._replace(**_between(sol, stairs, before, frame, k))

@@ -2,20 +2,13 @@
 
 No behaviour increases anybody's desired speed, and all of them depend only on the time and on the positions of people.
 
-    Inhibition    v = min(v0, s / T)    the collision-free speed model of Tordeux, Chraibi & Seyfried 2016, equation (3)
-    TimeGap       the same speed        without ranks: it jumps when somebody enters the strip ahead from the side
-    Repulsion     the direction         of the same model, equation (5): people step aside before they touch
-    Following     people slow down behind slower ones     Venel 2010, "Integrating strategies in numerical modelling of
-    AvoidJams     people leave a jam for another exit     crowd motion", names both; the rules here are our own
-    Reaction      people stand until they have noticed the alarm and decided to leave
-    KnownExits    people know only some of the exits
-    Together      families stay together
-    Pedestrians   the behaviour of people in buildings: `TimeGap` around `Repulsion` around `Quickest`
+`Inhibition`, `TimeGap` and `Repulsion` are parts of the collision-free speed model of Tordeux, Chraibi & Seyfried 2016,
+equations (3) and (5); `TimeGap` jumps when somebody enters the strip ahead from the side. `Following` and `AvoidJams`
+are named by Venel 2010, "Integrating strategies in numerical modelling of crowd motion"; the rules here are our own.
 
-`Repulsion` turns to e = (e0 - sum over the others of strength exp(-gap / decay) n) / |...|, where e0 is the direction
-of the wish inside and n the unit vector to the other. People who touch do not block each other for ever if `TimeGap`
-wraps a `Repulsion` with a strength above 1, which turns both so that neither has the other ahead. Behaviours wrap the
-wish that has the reaction times, so that others walk around people who still stand.
+People who touch do not block each other for ever if `TimeGap` wraps a `Repulsion` with a strength above 1, which turns
+both so that neither has the other ahead. Behaviours wrap the wish that has the reaction times, so that others walk
+around people who still stand.
 
 `BEHAVIOURS` holds the behaviours that scenario files can name.
 """
@@ -256,8 +249,11 @@ class AvoidJams(Behaviour):
 
 
 FOLLOWING_TIME = 0.7
-"""Default time gap T (s): a compromise for doors, corners, corridors and single files
+"""Default time gap in a crowd (s): a compromise for doors, corners and corridors
 (`python benchmarks/behaviours.py --calibrate`)."""
+FILE_TIME = 1.0
+"""Default time gap in single file (s): speeds are within 0.03 m/s of the regression of Seyfried et al. 2005 from 0.6 to
+1.5 m (`python benchmarks/validation.py --only "single file"`)."""
 STRIP = 1.0
 """Default width of the strip ahead in which others count, relative to the width of both people."""
 LONGEST_STEP = 0.1
@@ -268,7 +264,10 @@ LONGEST_STEP = 0.1
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class TimeGap(Sized):
-    """People keep a time gap T to the person ahead: v = min(v0, gap / T), where gap is the distance to that person.
+    """People keep a time gap to the person ahead: v = min(v0, gap / time), where gap is the distance to that person.
+
+    People in single file keep a longer time gap than people in a crowd. The time is `T` for people who have somebody
+    beside them, `T_file` for people who have nobody beside them, and changes linearly in between: see `gaps_ahead`.
 
     Parameters
     ----------
@@ -277,7 +276,9 @@ class TimeGap(Sized):
     radii : float or array_like, shape (n,)
         Radii of people (m), one for all or one for each.
     T : float, default 0.7
-        Time gap (s), positive.
+        Time gap in a crowd (s), positive.
+    T_file : float, default 1.0
+        Time gap in single file (s), positive.
     strip : float, default 1.0
         Others count as ahead whose centre is less than `strip` times both radii aside from the direction of walking.
 
@@ -285,25 +286,30 @@ class TimeGap(Sized):
     --------
     >>> import jostle as jo
     >>> east = jo.crowds.FreeWish(lambda t, q: [1.4, 0.0], nearer=None)
-    >>> wish = TimeGap(east, 0.25, T=1.0)
+    >>> wish = TimeGap(east, 0.25, T=0.7, T_file=1.0)
     >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0]])).round(12).tolist()        # 0.7 m are free
     [[0.7, 0.0], [1.4, 0.0]]
+    >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0], [0.0, 0.6]])).round(12).tolist()        # the third one is beside
+    [[1.0, 0.0], [1.4, 0.0], [1.4, 0.0]]
     """
 
     _: KW_ONLY
     T: Positive = FOLLOWING_TIME
+    T_file: Positive = FILE_TIME
     strip: Positive = STRIP
 
     @property
     def longest_step(self) -> float:
-        return min(self.wish.longest_step, LONGEST_STEP * self.T)
+        return min(self.wish.longest_step, LONGEST_STEP * min(self.T, self.T_file))
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         speed, direction = polar(self.wish.towards(t, q, goal))
         radii = alike(self.radii, "radii", q[:, 0], "the list of people")
-        sight = self.T * float(speed.max(initial=0.0))
-        gap = gaps_ahead(contiguous(q), radii, contiguous(direction), sight, self.strip, people_chunks(len(q)))
-        return np.asarray(np.minimum(speed, np.maximum(gap, 0.0) / self.T)[:, None] * direction)
+        sight = max(self.T, self.T_file) * float(speed.max(initial=0.0))
+        chunks = people_chunks(len(q))
+        gap, beside = gaps_ahead(contiguous(q), radii, contiguous(direction), sight, self.strip, chunks)
+        T = self.T_file + beside * (self.T - self.T_file)
+        return np.asarray(np.minimum(speed, np.maximum(gap, 0.0) / T)[:, None] * direction)
 
 
 STRENGTH = 2.0
@@ -566,7 +572,9 @@ class Pedestrians:
     Parameters
     ----------
     T : float, default 0.7
-        Time gap that people keep to the person ahead (s).
+        Time gap that people in a crowd keep to the person ahead (s).
+    T_file : float, default 1.0
+        Time gap that people in single file keep to the person ahead (s).
     strip : float, default 1.0
         Width of the strip ahead in which others count, relative to the width of both people.
     own : float, default 0.8
@@ -583,13 +591,14 @@ class Pedestrians:
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 0), (9, 3))})
     >>> people = jo.crowds.crowd(
-    ...     2, radius=0.2, speed=1.4, room=plan, q0=[[4.0, 1.5], [4.9, 1.5]], behaviour=Pedestrians(T=0.5)
+    ...     2, radius=0.2, speed=1.4, room=plan, q0=[[4.0, 1.5], [4.9, 1.5]], behaviour=Pedestrians(T_file=0.5)
     ... )
     >>> people.wish(0.0, people.q0).round(2).tolist()        # half a metre is free
     [[1.0, 0.0], [1.4, 0.0]]
     """
 
     T: Positive = FOLLOWING_TIME
+    T_file: Positive = FILE_TIME
     strip: Positive = STRIP
     own: NotNegative = OWN_WEIGHT
     others: NotNegative = OTHERS_WEIGHT
@@ -599,7 +608,7 @@ class Pedestrians:
     def __call__(self, wish: Wish, plan: Plan, radii: ArrayLike) -> Wish:
         quick = Quickest(wish, plan, radii, own=self.own, others=self.others)
         aside = Repulsion(quick, radii, strength=self.strength, decay=self.decay)
-        return TimeGap(aside, radii, T=self.T, strip=self.strip)
+        return TimeGap(aside, radii, T=self.T, T_file=self.T_file, strip=self.strip)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.crowds.model import kernels
+from jostle.crowds.model.kernels import ALONE, ASIDE, IN_FILE, NEAR
 from jostle.kernels.compiling import (
     Bools2,
     Floats,
     Floats2,
     Ints,
     Ints2,
-    OutFloats,
     OutFloats2,
     OutFloats3,
     OutInts,
@@ -43,10 +43,10 @@ def turned(
 
 
 @kernels.gaps_ahead.on("numpy")
-def gaps_ahead(q: Floats2, radii: Floats, direction: Floats2, sight: float, strip: float, chunks: int) -> Floats:
-    """The free distances to the next person ahead: see `kernels.gaps_ahead`."""
-    out = np.empty(len(q))
-    table = _table(q, radii, direction, sight)
+def gaps_ahead(q: Floats2, radii: Floats, direction: Floats2, sight: float, strip: float, chunks: int) -> Floats2:
+    """The free distances to the next person ahead, and who is beside: see `kernels.gaps_ahead`."""
+    out = np.empty((2, len(q)))
+    table = _table(q, radii, direction, max(sight, ALONE))
     together(_look_ahead, [(*table, sight, strip, *part, out) for part in cut(len(q), chunks)])
     return out
 
@@ -158,33 +158,38 @@ def _look_ahead(
     strip: float,
     begin: int,
     end: int,
-    out: OutFloats,
+    out: OutFloats2,
 ) -> None:
     """Fill `out` for the people begin to end of the table."""
-    last = len(start) - 2
+    last, reach = len(start) - 2, max(sight, ALONE)
     for a in range(begin, end):
-        one, two, least = people[a, 3], people[a, 4], np.inf
+        one, two, least, beside = people[a, 3], people[a, 4], np.inf, 0.0
         if one != 0.0 or two != 0.0:
             for i in range(cells[a, 0] - 1, cells[a, 0] + 2):
                 for j in range(cells[a, 1] - 1, cells[a, 1] + 2):
                     bucket = _bucket(i, j, last)
                     for b in range(start[bucket], start[bucket + 1]):
                         x, y = people[b, 0] - people[a, 0], people[b, 1] - people[a, 1]
-                        touching = people[a, 2] + people[b, 2]
+                        touching, square = people[a, 2] + people[b, 2], x * x + y * y
+                        if square > (touching + reach) ** 2:
+                            continue
+                        across = abs(x * two - y * one)
+                        ahead = x * one + y * two > 0.0 and across < strip * touching
+                        aside = across > IN_FILE * touching and beside < 1.0
+                        if not (ahead or aside) or cells[b, 0] != i or cells[b, 1] != j:
+                            continue
+                        gap = np.sqrt(square) - touching
                         if (
-                            x * one + y * two > 0.0
-                            and abs(x * two - y * one) < strip * touching
-                            and cells[b, 0] == i
-                            and cells[b, 1] == j
+                            ahead
+                            and gap < least
+                            and gap <= sight
+                            and not _goes_first(x, y, people[a], people[b], strip * touching)
                         ):
-                            gap = np.sqrt(x * x + y * y) - touching
-                            if (
-                                gap < least
-                                and gap <= sight
-                                and not _goes_first(x, y, people[a], people[b], strip * touching)
-                            ):
-                                least = gap
-        out[order[a]] = least
+                            least = gap
+                        if aside and gap < ALONE:
+                            part = min((across / touching - IN_FILE) / (ASIDE - IN_FILE), 1.0)
+                            beside = max(beside, part * min((ALONE - gap) / (ALONE - NEAR), 1.0))
+        out[0, order[a]], out[1, order[a]] = least, beside
 
 
 @jit(helper=True)

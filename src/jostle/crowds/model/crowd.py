@@ -25,10 +25,9 @@ from jostle.crowds.model.gates import ClosedGates, GatedWalk, Gates, check_gates
 from jostle.crowds.model.groups import ONE_GROUP, Entry, Group, groups_of, places_of, regions
 from jostle.crowds.model.journeys import AnyStop, Itinerary
 from jostle.crowds.model.stairs import StairPaces, Stairs, doors_of, with_lift_doors
-from jostle.crowds.model.turns import TakingTurns, narrow
+from jostle.crowds.model.turns import TakingTurns, used_both_ways
 from jostle.crowds.model.walk import check_reaction, walk, warn_of_units
 from jostle.crowds.model.wish import NEAREST, FreeWish, Wish, behaviours_in_words, check_wish
-from jostle.endings import Empty
 from jostle.errors import InvalidValue
 from jostle.plans.openings import Gate, ends_of, openings
 from jostle.plans.plan import Plan, check_inside, check_space_behind, far_from
@@ -43,6 +42,7 @@ from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet, of_present
 from jostle.sets.presence import Presence
 from jostle.sets.walls import Outside, Segments
+from jostle.stopping import Empty
 
 STANDSTILL = 10.0
 """Time (s) without movement that makes a blockade."""
@@ -471,7 +471,7 @@ def crowd(
         if behaviour is not None:
             check_wish(wish, "behaviour")
         wished = reacting(wish if isinstance(wish, Wish) else FreeWish(wish, nearer=None), late)
-    if wished.goals and narrow(room):
+    if wished.goals and used_both_ways(room):
         wished = TakingTurns(wished, room)
     if behaviour is None and wish is None:
         behaviour = BEHAVIOURS.get(BEHAVIOUR)()

@@ -9,6 +9,12 @@ from __future__ import annotations
 from jostle._tools.arrays import Array, Booleans
 from jostle.kernels.interface import kernel
 
+IN_FILE, ASIDE = 0.375, 0.875
+"""Distances aside from the direction of walking, in the width of both people, up to which somebody is in the same file,
+and from which they are beside."""
+NEAR, ALONE = 0.6, 1.0
+"""Gaps (m) up to which somebody beside counts fully, and from which they do not count."""
+
 
 @kernel("jostle.crowds.model.compiled")
 def turned(q: Array, radii: Array, direction: Array, strength: float, decay: float, sight: float, chunks: int) -> Array:
@@ -22,11 +28,14 @@ def turned(q: Array, radii: Array, direction: Array, strength: float, decay: flo
 
 @kernel("jostle.crowds.model.compiled")
 def gaps_ahead(q: Array, radii: Array, direction: Array, sight: float, strip: float, chunks: int) -> Array:
-    """(n,) the smallest gap to a person ahead; infinite if nobody is within a gap of `sight`.
+    """(2, n) the smallest gap to a person ahead, and how much somebody is beside, from 0 to 1.
 
     Ahead are those whose centre is less than `strip` times both radii aside from the direction of walking; with
-    strip = 1 their discs meet the strip of the own width. `chunks` says how many threads share the work; it does not
-    change the result.
+    strip = 1 their discs meet the strip of the own width. The gap is infinite if nobody is within a gap of `sight`, and
+    does not count if both are ahead of the other on similar ways and the other has the walker straighter ahead.
+
+    Somebody is beside as far as they are between IN_FILE and ASIDE from the direction of walking, times how far their
+    gap is from ALONE to NEAR. `chunks` says how many threads share the work; it does not change the result.
     """
     raise NotImplementedError
 

@@ -12,6 +12,7 @@ from jostle.kernels.cpu import (
     grip_rows,
     grips,
     levers,
+    polyhedra,
     sparse,
 )  # fmt: skip
 
@@ -27,5 +28,6 @@ __all__ = [
     "grip_rows",
     "grips",
     "levers",
+    "polyhedra",
     "sparse",
 ]

@@ -29,6 +29,7 @@ from jostle._tools.plugins import Registry, is_of_jostle
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Line
 from jostle.sets.base import ConstraintSet, parts
+from jostle.sets.joints import Joints
 from jostle.sets.polygons import Polygons
 from jostle.sets.presence import Presence
 from jostle.sets.vessels import Vessel
@@ -53,7 +54,7 @@ class Shape(NamedTuple):
     kind : str
         Kind of the shape: "plane", "box", "ball", "bowl", "segments", "line", "solid" or "vessel".
     points : array, shape (m, d)
-        Points in the space of one body; their meaning depends on the kind, see `jostle.sets.shapes`.
+        Points in the space of one body; their meaning depends on the kind, see `jostle.sets.outlines`.
 
     Examples
     --------
@@ -78,7 +79,7 @@ OUTLINES: Registry[Outliner] = Registry(
     "jostle.outlines",
     "outline",
     {
-        name: f"jostle.sets.shapes:{function}"
+        name: f"jostle.sets.outlines:{function}"
         for name, function in (
             ("HalfSpace", "half_space"), ("Box", "box"), ("Line", "box"), ("Outside", "balls"), ("Inside", "balls"),
             ("Segments", "segments"), ("Polygons", "polygons"), ("Vessel", "vessel"),
@@ -226,6 +227,8 @@ def walls_of(within: ConstraintSet, t: float, q: Array) -> tuple[int, tuple[str,
             names += Q.names
         elif isinstance(Q, Line):
             names += ["lower wall", "upper wall"]
+        elif isinstance(Q, Joints):
+            names += [""] * Q.constraint_count
         else:
             names += [""] * int(Q.linearise(t, q, 0.0).constraint_count)
     return len(names), tuple(names) if any(names) else ()
@@ -469,7 +472,7 @@ def surfaces(shapes: Sequence[Shape]) -> list[Revolved]:
     """The curved walls among the shapes in space.
 
     >>> import jostle as jo
-    >>> from jostle.sets.shapes import shapes_of
+    >>> from jostle.sets.outlines import shapes_of
     >>> [bucket] = surfaces(shapes_of(jo.Vessel([(0, 0), (1, 0), (1, 2)]) & jo.HalfSpace([0, 0, 1]), 0.0))
     >>> bucket.profile.tolist()
     [[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]]
