@@ -98,7 +98,7 @@ def test_steps_in_which_grains_that_come_to_rest_sink_into_each_other_have_a_war
     with pytest.warns(jo.errors.LongStep, match="sinks by up to 0.45 of the smallest radius.*below 0.00075"):
         sol = jo.solve(grains, jo.MoreauJean(), t=20 * h, h=h)
     assert 0.2 < sol.overlap < 0.9
-    assert jo.solve(grains, jo.MoreauJean(), t=0.05, h=7e-4).overlap < 0.02
+    assert jo.solve(grains, jo.MoreauJean(), t=0.05, h=7e-4).overlap < 0.05
 
 
 def test_resting_at_a_loose_tolerance_is_cheap():

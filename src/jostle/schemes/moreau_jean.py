@@ -260,8 +260,7 @@ def _warn_of_sinking(problem: Motion, h: float) -> None:
     smallest = lowest(radii[radii > 0.0], np.inf)
     if force is None or not smallest < np.inf or not isinstance(problem.mass, Metric):
         return
-    acceleration = float(np.sqrt(squares(problem.mass.solve(force.ravel()).reshape(force.shape))).max(initial=0.0))
-    sinks = acceleration * h * h / smallest
+    sinks = h * h * float(np.abs(problem.mass.solve(force.ravel())).max(initial=0.0)) / smallest
     if sinks > MAX_SINKING:
         warn(
             f"h = {h:g} is too long for bodies of this size: what comes to rest under this force sinks by up to "
