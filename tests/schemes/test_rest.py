@@ -77,7 +77,6 @@ def test_what_rests_stays_at_rest_with_each_solver(scheme, solver):
 
 
 @pytest.mark.each_value
-@pytest.mark.filterwarnings("ignore:.*sinks by up to:jostle.errors.LongStep")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(("discs", "tol"), [(3, 1e-2), (5, 1e-3)])
 @pytest.mark.parametrize(("radius", "h"), [(0.5, 5e-3), (5e-4, 2e-2)])

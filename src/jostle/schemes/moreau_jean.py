@@ -138,8 +138,6 @@ class MoreauJean(Scheme):
         if begun is not state:
             state = state.replace(w=begun.w, contacts=None)
         t, q, u, pose = state.t, state.q, state.u, state.pose
-        if state.contacts is None:
-            _warn_of_sinking(problem, h)
         middle, w = pose.moved(state.w, h / 2.0)
         predicted, W = middle.with_spins(*self.predict(problem, t, q, u, h), problem.spun(t + h / 2.0, middle, w, h))
         way = h / 2.0 * u if pose.centres is q else middle.centres - pose.centres
@@ -151,6 +149,8 @@ class MoreauJean(Scheme):
             kept[: len(slowed)] = np.maximum(kept[: len(slowed)], slowed)
         closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), kept)
         touching = contacts.only(closed)
+        if lowest(touching.gap + MAX_SINKING * touching.length, 0.0) < 0.0:
+            _warn_of_sinking(problem, h)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
         depth = Depth.of(touching, state.memory, h) if sinks else None
         P, after, p = self._impact(problem, touching, depth, state, (middle, w), predicted, h, W)
@@ -255,7 +255,7 @@ def _rows_of_law(touching: Contacts, depth: Depth | None, drift: Array, bounce: 
 
 
 def _warn_of_sinking(problem: Motion, h: float) -> None:
-    """Warn of a step in which bodies that come to rest sink deep into each other."""
+    """Warn that bodies which come to rest sink deep into each other, if they do so in steps of this length."""
     force, radii = problem.constant_force, problem.bodies.radii_at(0.0)
     smallest = lowest(radii[radii > 0.0], np.inf)
     if force is None or not smallest < np.inf or not isinstance(problem.mass, Metric):
