@@ -421,9 +421,10 @@ def same(one, other, run):
             np.testing.assert_array_equal(np.asarray(parts[0]), np.asarray(parts[1])[-len(one.t) :], err_msg=name)
     acting = [[np.asarray(p) != 0.0 for p in sol.multipliers] for sol in (one, other)]
     for name in ("multipliers", "pairs", "normals", *(("tangential", "rolling") if one.tangential is not None else ())):
+        parts = [list(getattr(sol, name)) for sol in (one, other)]  # read at once
         for k in range(-len(one.t), 0):
-            parts = [np.asarray(getattr(sol, name)[k])[rows[k]] for sol, rows in zip((one, other), acting, strict=True)]
-            np.testing.assert_array_equal(*parts, err_msg=name)
+            both = [np.asarray(part[k])[rows[k]] for part, rows in zip(parts, acting, strict=True)]
+            np.testing.assert_array_equal(*both, err_msg=name)
     np.testing.assert_array_equal(one.stats, other.stats[-len(one.stats) :])
     np.testing.assert_allclose(np.reshape(one.places(-1), run.x0.shape), run.frame(-1)[1], atol=1e-12)
     assert one.status == other.status

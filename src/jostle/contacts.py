@@ -546,7 +546,7 @@ class Contacts:
         assert pose is not None
         (i, j), blocks, d = self.bodies.T, [], pose.q.shape[-1]
         for body, lever, sign in zip((i, j), self.levers(t), (-1.0, 1.0), strict=True):
-            R = None if pose.axes is None else pose.axes[body]
+            R = None if pose.axes is None else pose.axes[np.maximum(body, 0)]  # a wall has no axes
             block = at_lever(lever, R) * sign
             if onto is not None:
                 block = onto @ block
