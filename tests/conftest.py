@@ -14,7 +14,8 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
-from jostle.kernels import parallel
+from glides import no_glide
+from jostle.kernels import functions, parallel
 from rows import WHOLE, each_value, examples
 
 HERE = Path(__file__).resolve().parent
@@ -38,6 +39,9 @@ settings.load_profile("jostle")
 
 # as many threads as a test asks for, also if other programs use the cores
 parallel.MOST_LOST = float("inf")
+
+if not WHOLE:
+    functions.glide_of = lambda *_: no_glide()
 
 # the same commands each time; to build all of them takes longer than most calls of one
 typer.main.get_command = cache(typer.main.get_command)
@@ -106,6 +110,7 @@ def pytest_collection(session):
     count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if count == 1 or not any(Path(path).resolve() == HERE for path in session.config.args):
         return
+    gc.disable()  # until everything is collected: what compiles asserts makes millions of objects without a circle
     files = sorted(HERE.rglob("test_*.py"))
     start = len(files) * int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")) // count
     for file in files[start:]:
@@ -135,6 +140,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     """Leave what was imported and collected out of all further searches for garbage."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 10, 5)

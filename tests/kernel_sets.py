@@ -6,10 +6,11 @@ import contact_definitions
 import jostle.crowds.model.kernels
 import jostle.macro.kernels  # noqa: F401 - which makes its kernels known
 import kernel_definitions
+import solid_definitions
 from jostle.kernels.interface import KERNELS
 
 NAMES = sorted(KERNELS)
-DEFINED = {**vars(kernel_definitions), **vars(contact_definitions)}
+DEFINED = {**vars(kernel_definitions), **vars(solid_definitions), **vars(contact_definitions)}
 reference = SimpleNamespace(**{name: DEFINED[name] for name in NAMES})
 cpu = SimpleNamespace(**{name: KERNELS[name].serving("numpy") for name in NAMES})
 

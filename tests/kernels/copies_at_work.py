@@ -3,6 +3,7 @@
 import numpy as np
 
 import jostle as jo
+from glides import glide_of
 from jostle.kernels import functions
 from jostle.kernels.reference.copies import Common, Copies
 
@@ -35,7 +36,7 @@ def common(force, rows, m=1, *, flat=True, moving=False, length=0.0):
 
 def flying(force, rows, m=1):
     """With a glide, which flights need and schemes do not; it is compiled for each force."""
-    return common(force, rows, m)._replace(glide=functions.glide_of(force, 2, m))
+    return common(force, rows, m)._replace(glide=glide_of(force, 2, m))
 
 
 def at_work(m, *, n=4, e=0.4, above=0.5, seed=0, tangents=0):

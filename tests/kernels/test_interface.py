@@ -10,7 +10,20 @@ from scipy.sparse import csr_array
 import jostle as jo
 import pretended_device
 from jostle import kernels
-from jostle.kernels import Answer, Blocks, Cone, ContactRows, Grip, GripRows, Lever, LeverRows, Stop, interface, offers
+from jostle.kernels import (
+    Answer,
+    Blocks,
+    Cone,
+    ContactRows,
+    Grip,
+    GripRows,
+    Lever,
+    LeverRows,
+    Solids,
+    Stop,
+    interface,
+    offers,
+)
 from jostle.kernels.compiling import KERNELS as compiled_kernels
 from jostle.kernels.reference.cones import metrics_of_blocks
 from jostle.kernels.reference.dense import ROUND_OFF
@@ -352,6 +365,15 @@ def moved(random, n=9):
     return q, q + 0.1 * random.normal(size=(n, 3))
 
 
+TETRAHEDRON = Solids(
+    np.array([0, 0, 6]),
+    np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]),
+    np.array([0, 0, 4]),
+    np.arange(0, 15, 3),
+    np.array([0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]),
+    *np.zeros((2, 2)),
+)
+"""A point, and a tetrahedron."""
 ARGUMENTS = {
     "pairs_to_dense": lambda random: (rows(random)[0], 14),
     "rates": lambda random: (rows(random)[0], random.normal(size=(14, 2)), 2),
@@ -385,8 +407,16 @@ ARGUMENTS = {
     "all_pairs": lambda random: listed(random)[2:6],
     "pair_list": lambda random: (*listed(random)[2:4], listed(random)[5], 2),
     "near": listed,
+    "near_polygons": lambda random: (
+        random.normal(size=(6, 2)), np.array([0, 1, 3, 4, 6]), np.full(4, 0.1), np.full(6, 2.0),
+        *np.triu_indices(4, 1), 2
+    ),
     "near_segments": lambda random: (
         random.uniform(size=(9, 2)), np.full(9, 0.3), *random.uniform(size=(2, 4, 2)), random.uniform(size=(4, 2))
+    ),
+    "near_solids": lambda random: (
+        random.normal(size=(5, 3)), np.array([0, 1, 5]), np.full(2, 0.1), np.full(2, 2.0), np.arange(2), TETRAHEDRON,
+        np.zeros(1, np.int64), np.ones(1, np.int64), 2
     ),
     "obstacle": obstacle,
     "isotonic": runs,
@@ -408,10 +438,11 @@ ARGUMENTS = {
 }  # fmt: skip
 LOOSELY = {
     "sweep_rows": 1e-5, "sweep_cones": 1e-4, "sweep_grips": 1e-4, "sweep_levers": 1e-4,
-    "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12
+    "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12, "near_solids": 1e-9
 }  # fmt: skip
 """What iterates agrees as far as it was asked to."""
 FIRST = {
+    "near_solids": 3,
     "sweep_rows": 2,
     "sweep_cones": 2,
     "sweep_grips": 1,

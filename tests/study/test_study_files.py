@@ -97,7 +97,7 @@ def test_the_command_runs_a_study_and_info_reads_it(here, jostle):
     assert "95 % interval" in out
     assert err.startswith("Two cradles\n")
     assert len(read("study")) == 4
-    code, out, err = jostle("sweep", "study.toml", "--json")
+    code, out, err = jostle("sweep", "study.toml", "--workers", 1, "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["runs"] == 4
     code, out, _ = jostle("info", "study", "--json")

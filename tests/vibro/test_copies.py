@@ -10,6 +10,7 @@ from numba import njit
 from scipy.optimize import brentq
 
 import jostle as jo
+from glides import glide_of
 from jostle.analysis import order
 from jostle.kernels import functions
 from jostle.kernels.parallel import threads
@@ -28,8 +29,6 @@ from rows import whole
 
 DOUBLING = 2.65334772786
 """Where the period of the impact oscillator with e = 0.8 doubles (P28)."""
-GLIDE_OF = functions.glide_of
-"""What `conftest.py` replaces."""
 
 
 def drive(t, q, u, parameters):
@@ -247,7 +246,7 @@ def test_events_agree_with_solve_by_events():
 def test_glides_take_the_general_steps(force, within, e, start, monkeypatch):
     copies = Copies(q0=start[0], v0=start[1], force=force, within=within, parameters=[[0.7], [2.5]], restitution=e)
     general = sections(copies, period=0.5, steps=20, periods=30)
-    monkeypatch.setattr(functions, "glide_of", GLIDE_OF)
+    monkeypatch.setattr(functions, "glide_of", glide_of)
     with_glides = sections(copies, period=0.5, steps=20, periods=30)
     np.testing.assert_allclose(with_glides.q, general.q, rtol=0, atol=1e-10)
     np.testing.assert_allclose(with_glides.u, general.u, rtol=0, atol=1e-10)

@@ -10,10 +10,10 @@ T = TypeVar("T")
 def with_fields(value: T, **fields: Any) -> T:
     """A frozen dataclass with other fields: nothing is checked again, and what follows from its fields is kept.
 
-    >>> from jostle.convex.projection import Residual
-    >>> with_fields(Residual(1.0, 0.0, 0.0), primal=0.5).primal
-    0.5
+    >>> import jostle as jo
+    >>> with_fields(jo.Restitution(0.5), e=0.4)
+    Restitution(e=0.4)
     """
     other: T = object.__new__(type(value))
-    vars(other).update(vars(value), **fields)
+    other.__dict__.update(value.__dict__, **fields)
     return other

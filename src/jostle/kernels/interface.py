@@ -69,7 +69,7 @@ class Kernel(Generic[P, R]):
     else:
 
         def __call__(self, first, *rest):  # without the dictionary of options, which takes time
-            array = first[0] if isinstance(first, tuple) else first
+            array = first if type(first) is ndarray else first[0] if isinstance(first, tuple) else first
             if type(array) is ndarray and self.on_numpy is not None:
                 return self.on_numpy(first, *rest)
             return self.serving("numpy" if isinstance(array, ndarray) else _module(array))(first, *rest)

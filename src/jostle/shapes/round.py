@@ -145,7 +145,7 @@ class Superellipsoid(Shape):
                     f"different semi-axes or a smaller exponent"
                 )
         measure, squares = superellipsoid_moments(a, e)
-        core = Core(np.zeros((1, d)), radius, semi_axes=of_core, exponent=e, axes=np.eye(d))
+        core = Core(np.vstack([np.zeros(d), np.diag(of_core)]), radius, semi_axes=of_core, exponent=e)
         self._solid = solid((core,), measure, np.zeros(d), tensor(squares), size)
 
     def __repr__(self) -> str:

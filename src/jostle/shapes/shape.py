@@ -38,7 +38,8 @@ class Core(NamedTuple):
 
     vertices: Array
     """(k, d) from the centre of mass of the body, along the axes in which the shape was given: one point of a ball, two
-    of a capsule, the corners of a polygon counter-clockwise, the centre of an ellipsoid."""
+    of a capsule, the corners of a polygon counter-clockwise; of a smooth core, its centre and the ends of its
+    semi-axes."""
     radius: float
     """The rounding: how far the surface of the body is from the core."""
     edges: Integers = np.empty((0, 2), np.int64)
@@ -50,8 +51,6 @@ class Core(NamedTuple):
     that of the ellipsoid or superellipsoid with these semi-axes, minus `inset` n."""
     exponent: float | None = None
     """The exponent of a smooth core, 2 for an ellipsoid; None for all others."""
-    axes: Array | None = None
-    """(d, d) the directions of the semi-axes of a smooth core, one in each column; None for all others."""
 
     @property
     def inset(self) -> float:
@@ -68,10 +67,10 @@ class Core(NamedTuple):
         if self.semi_axes is None:
             return np.asarray(self.vertices[np.argmax(directions @ self.vertices.T, axis=1)])
         assert self.exponent is not None
-        assert self.axes is not None
         n = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-        outer = superellipsoid_support(self.semi_axes, self.exponent, n @ self.axes) @ self.axes.T
-        return np.asarray(self.vertices + outer - self.inset * n)
+        axes = (self.vertices[1:] - self.vertices[0]) / self.semi_axes[:, None]
+        outer = superellipsoid_support(self.semi_axes, self.exponent, n @ axes.T) @ axes
+        return np.asarray(self.vertices[0] + outer - self.inset * n)
 
     def ball(self) -> tuple[Array, float]:
         """The centre and the radius of a ball that contains the core and its rounding.
@@ -81,11 +80,10 @@ class Core(NamedTuple):
         >>> centre.tolist(), radius
         ([0.0, 0.0, 0.0], 1.5)
         """
-        centre = (self.vertices.min(axis=0) + self.vertices.max(axis=0)) / 2.0
-        reach = float(np.linalg.norm(self.vertices - centre, axis=1).max()) + self.radius
         if self.semi_axes is not None and self.exponent is not None:
-            reach += _farthest(self.semi_axes, self.exponent) - self.inset
-        return centre, reach
+            return self.vertices[0], _farthest(self.semi_axes, self.exponent) + self.radius - self.inset
+        centre = (self.vertices.min(axis=0) + self.vertices.max(axis=0)) / 2.0
+        return centre, float(np.linalg.norm(self.vertices - centre, axis=1).max()) + self.radius
 
     def moved(self, R: Array, by: Array) -> Core:
         """The core after a rotation R about the origin and a displacement.
@@ -95,8 +93,7 @@ class Core(NamedTuple):
         >>> core.vertices.tolist()
         [[3.0, 4.0]]
         """
-        axes = None if self.axes is None else R @ self.axes
-        return self._replace(vertices=self.vertices @ R.T + by, axes=axes)
+        return self._replace(vertices=self.vertices @ R.T + by)
 
 
 class Solid(NamedTuple):

@@ -72,8 +72,12 @@ def report_crowd(
     --------
     >>> import tempfile
     >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from pathlib import Path
+    >>> import jostle as jo
+    >>> few = jo.scenarios.shipped("bottleneck").replace("n = 75", "n = 5")
     >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
-    ...     page = report_crowd("bottleneck", f"{folder}/page.html", runs=1, executor=threads).read_text()
+    ...     _ = Path(folder, "few.toml").write_text(few)
+    ...     page = report_crowd(f"{folder}/few.toml", f"{folder}/page.html", runs=1, executor=threads).read_text()
     >>> "Over 1 runs" in page
     True
     """

@@ -416,6 +416,8 @@ class Quickest(Behaviour):
                 f"the goals of the wish are {names}, those of the plan {known}: give Quickest the plan of the wish"
             )
         self.floor = Floor.on(plan, ways.grid)
+        self._outside: dict[int, tuple[Array, Array]] = {}
+        """Where people beyond the grid go, by the number of their size; see `Ways.outside`."""
         self._frames: dict[Key, Frame] = {}
         """The frames needed so far."""
         self._margins: dict[Key, int] = {}
@@ -438,13 +440,13 @@ class Quickest(Behaviour):
     def note(self, noted: Seen | None) -> None:
         seen = self._nothing(0) if noted is None else noted
         goals, n = seen.going.shape
-        if goals != len(self.goals) or seen.places.shape != (goals, n, 2) or seen.going.max(initial=0) >= goals:
+        if goals != len(self._delays) or seen.places.shape != (goals, n, 2) or seen.going.max(initial=0) >= goals:
             raise InvalidValue("the memory of Quickest must have a place and a goal for each person and goal")
         self.noted, self._densities, self._potentials = seen, {}, {}
 
     def _nothing(self, n: int) -> Seen:
         """What n people have seen before they look around for the first time."""
-        goals = len(self.goals)
+        goals = len(self._delays)
         return Seen(np.full(goals, NEVER), np.zeros((goals, n, 2)), np.full((goals, n), NOWHERE))
 
     def _look(self, t: float, q: Array, going: Integers, goals: Integers) -> None:
@@ -481,7 +483,7 @@ class Quickest(Behaviour):
         wished = self.wish.towards(t, q, goal)
         speed, direction = polar(wished)
         walks = (speed > 0.0) & ~self.wish.waits(t, len(q))
-        size, goals = np.broadcast_to(self.group, (len(q),)), len(self.goals)
+        size, goals = np.broadcast_to(self.group, (len(q),)), len(self._delays)
         which, closed = np.where(walks, size * goals + goal, NOWHERE), self.closed
         numbers = np.flatnonzero(np.bincount(which[walks], minlength=1))
         if len(numbers) == 0:
@@ -496,18 +498,26 @@ class Quickest(Behaviour):
     def _headings(self, q: Array, field: Integers, keys: list[Key], closed: Array) -> Array:
         """(n, 2) directions of the quickest ways of people in the potentials of the given numbers (n,)."""
         # A potential that does not reach all people is found again, for where they are now, then on the whole grid.
-        ways, grid = {key.size: self._ways(key.size, closed) for key in keys}, self.floor.grid
+        size = keys[0].size
+        if size not in self._outside:
+            self._outside[size] = self._ways(size, closed).outside
         missing = [k for k, key in enumerate(keys) if key not in self._potentials]
         attempts = 0
         while True:
             pieces = [
-                (keys[k], ways[keys[k].size], self._density(keys[k].goal), self._cells(q[field == k]), attempts >= LAST)
+                (
+                    keys[k],
+                    self._ways(keys[k].size, closed),
+                    self._density(keys[k].goal),
+                    self._cells(q[field == k]),
+                    attempts >= LAST,
+                )
                 for k in missing
             ]
             self._potentials.update(together(self._found, pieces))
             fields = [(one.window.low, one.direction) for one in (self._potentials[key] for key in keys)]
-            outside = ways[keys[0].size].outside
-            quick = headings(contiguous(q), field, fields, *grid, *outside, people_chunks(len(q)))
+            outside, chunks = self._outside[size], people_chunks(len(q))
+            quick = headings(contiguous(q), field, fields, *self.floor.grid, *outside, chunks)
             missing = np.unique(field[np.isnan(quick[:, 0])]).tolist()
             if not missing or attempts >= LAST:
                 return np.asarray(np.nan_to_num(quick))

@@ -12,6 +12,8 @@ from jostle.kernels.cpu import (
     grip_rows,
     grips,
     levers,
+    polygons,
+    polyhedra,
     sparse,
 )  # fmt: skip
 
@@ -27,5 +29,7 @@ __all__ = [
     "grip_rows",
     "grips",
     "levers",
+    "polygons",
+    "polyhedra",
     "sparse",
 ]

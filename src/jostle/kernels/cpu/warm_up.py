@@ -21,7 +21,7 @@ from jostle.kernels.reference.contacts import ContactRows
 from jostle.kernels.reference.levers import Lever
 from jostle.kernels.reference.sweeps import Stop
 
-LONG = ("barrier", "copies", "flights", "fused", "grips", "levers", "compiled", "cells", "dense")
+LONG = ("barrier", "polyhedra", "copies", "flights", "fused", "grips", "levers", "compiled", "cells", "dense")
 """The modules whose kernels take longest to compile: they are begun first."""
 
 for name in COMPILED:
