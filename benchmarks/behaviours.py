@@ -105,6 +105,8 @@ def walked(scene: Scene, model: Model, h: float = H) -> Paths:
         return state.presence is not None and not (state.presence.here & ~waiting).any()
 
     sol = jo.solve(people, jo.Venel(), t=scene.longest, h=h, every=0.2, until=over)
+    if sol.status == "blocked":  # nobody moves any more
+        return Paths(np.append(sol.t, scene.longest), np.concatenate([sol.q, sol.q[-1:]]))
     return Paths(sol.t, sol.q)
 
 

@@ -60,7 +60,7 @@ class Stopwatch:
     def __post_init__(self) -> None:
         self.state = self.scheme.start(self.problem, 0.0)
         within, solver = self.problem.within, self.scheme.solver
-        within.near = self._timed("neighbours", type(within).near.__get__(within))  # type: ignore[method-assign]
+        within.contacts = self._timed("neighbours", type(within).contacts.__get__(within))  # type: ignore[method-assign]
         object.__setattr__(solver, "project", self._timed("projection", type(solver).project.__get__(solver)))
 
     def _timed(self, part: str, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -115,7 +115,7 @@ def bandwidth(quick: bool) -> dict[str, Any]:
         def run(iterations: int) -> float:
             begin = time.perf_counter()
             rows, stop = ContactRows(G.i, G.j, G.normal), Stop(never, 0.0, iterations, 10_000)
-            kernels.gauss_seidel(rows, unit, inverse, s0, start, stop, chunks, G.places)
+            kernels.gauss_seidel(rows, unit, inverse, s0, start, stop, chunks, G.positions)
             return time.perf_counter() - begin
 
         run(2)

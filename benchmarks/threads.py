@@ -70,7 +70,7 @@ def sweeps(G: Any, inverse: np.ndarray, s0: np.ndarray) -> Sweeps:
             start,
             Stop(never, 0.0, iterations, 10_000),
             threads,
-            G.places,
+            G.positions,
         )
         return time.perf_counter() - begin, p
 

@@ -110,6 +110,7 @@ def pytest_collection(session):
     count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if count == 1 or not any(Path(path).resolve() == HERE for path in session.config.args):
         return
+    gc.disable()  # until everything is collected: what compiles asserts makes millions of objects without a circle
     files = sorted(HERE.rglob("test_*.py"))
     start = len(files) * int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")) // count
     for file in files[start:]:
@@ -139,6 +140,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     """Leave what was imported and collected out of all further searches for garbage."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 10, 5)

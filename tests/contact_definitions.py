@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, Shorts, squares
-from jostle.kernels import Answer, Blocks, Cone, ContactRows, Grip, GripRows, Lever, LeverRows, Stop
+from jostle.kernels import Answer, Blocks, Cone, ContactRows, Grip, GripRows, Lever, LeverRows, PolygonRows, Stop
 from jostle.kernels.reference.bodies import common_way
 from jostle.kernels.reference.cones import (
     INNER,
@@ -38,6 +38,7 @@ from jostle.kernels.reference.dense import (
     UNFINISHED,
 )
 from jostle.kernels.reference.levers import LOCAL_STEPS
+from jostle.kernels.reference.polygons import EDGE, SAME
 from jostle.kernels.reference.residuals import ratios
 from jostle.kernels.reference.sweeps import DAMPING, FAR, RISE, WINDOW, damped, next_test
 
@@ -188,6 +189,106 @@ def near(
     pairs, normal, gap = all_pairs(q, radii, cutoff, period)
     kept = [(one, other) in listed for one, other in pairs.T.tolist()]
     return pairs[:, kept], normal[kept], gap[kept]
+
+
+def near_polygons(
+    x: Array, start: Integers, rounding: Array, cutoff: Array, i: Integers, j: Integers, chunks: int
+) -> PolygonRows:
+    # See jostle.kernels.reference.polygons.
+    rows = [row for a, b in zip(i, j, strict=True) for row in _rows_of_cores(x, start, rounding, cutoff, a, b)]
+    columns = [np.array([row[k] for row in rows]) for k in range(5)]
+    pairs, feet = (column.astype(np.int64).reshape(-1, 2) for column in columns[:2])
+    return PolygonRows(pairs, feet, columns[2].astype(float), columns[3].reshape(-1, 2), columns[4].astype(float))
+
+
+def _rows_of_cores(x, start, rounding, cutoff, a, b):
+    A, B = (np.arange(start[k], start[k + 1]) for k in (a, b))
+    both = rounding[a] + rounding[b]
+    distance, n, vertex, edge = _nearest_features(x, A, B)
+    rows = [row for row in _above(x, A, B, n, both, SAME) if not row[4] > cutoff[row[0][0]] + cutoff[B].max()]
+    found, first = list(rows), len(rows)
+    for row in _above(x, B, A, -n, both, EDGE if first else SAME):
+        length = np.linalg.norm(x[row[1][1]] - x[row[1][0]])
+        across = np.array([n[1], -n[0]])
+        twice = any(
+            abs((x[one[0][0]] - x[row[0][0]]) @ across) <= SAME * length and abs(one[4] - row[4]) <= SAME * length
+            for one in rows
+        )
+        if not twice and not row[4] > cutoff[row[0][0]] + cutoff[A].max():
+            found.append(row)
+    length = np.linalg.norm(x[edge[1]] - x[edge[0]])
+    if not min((row[4] for row in found), default=np.inf) <= distance - both + EDGE * (length + abs(distance)):
+        m, other = (n, B) if vertex in A else (-n, A)
+        along = x[edge[1]] - x[edge[0]]
+        s = (x[vertex] - x[edge[0]]) @ along / (along @ along) if along.any() else 0.0
+        s = np.clip(s, 0.0, 1.0) if distance > 0.0 else s
+        if not distance - both > cutoff[vertex] + cutoff[other].max():
+            found.append(((vertex, other[0]), edge, s, m, distance - both))
+    return found
+
+
+def _edges_of(core):
+    return [(core[k], core[(k + 1) % len(core)]) for k in range(len(core) if len(core) > 1 else 0)]
+
+
+def _nearest_features(x, A, B):
+    """(distance, unit normal, vertex, edge) of two cores."""
+    best = (-np.inf, np.full(2, np.nan), B[0], (A[0], A[0]))
+    for P, Q, sign in ((A, B, 1.0), (B, A, -1.0)):
+        for e, f in _edges_of(P):
+            along = x[f] - x[e]
+            n = np.array([along[1], -along[0]]) / np.linalg.norm(along)
+            heights = (x[Q] - x[e]) @ n
+            if heights.min() > best[0]:
+                best = heights.min(), sign * n, Q[heights.argmin()], (e, f)
+    if best[0] > 0.0:
+        along, from_end = x[best[3][1]] - x[best[3][0]], x[best[2]] - x[best[3][0]]
+        if 0.0 <= from_end @ along <= along @ along:
+            return best
+    elif len(A) > 2 or len(B) > 2 or _segments_cross(x, A, B):
+        return best
+    nearest = []
+    for P, Q, sign in ((A, B, 1.0), (B, A, -1.0)):
+        for v in P:
+            for e, f in _edges_of(Q)[: len(Q) if len(Q) > 2 else 1] or [(Q[0], Q[0])]:
+                along = x[f] - x[e]
+                s = np.clip((x[v] - x[e]) @ along / (along @ along), 0.0, 1.0) if e != f else 0.0
+                nearest.append((x[e] + s * along - x[v], sign, v, (e, f)))
+    apart, sign, v, edge = min(nearest, key=lambda one: one[0] @ one[0])
+    distance = np.linalg.norm(apart)
+    length = np.linalg.norm(x[best[3][1]] - x[best[3][0]])
+    if distance > EDGE * length or best[0] == -np.inf:
+        return distance, sign * apart / distance, v, edge
+    return best
+
+
+def _segments_cross(x, A, B):
+    if len(A) < 2 or len(B) < 2:
+        return False
+    u, v, w = x[A[1]] - x[A[0]], x[B[1]] - x[B[0]], x[B[0]] - x[A[0]]
+    area = u[0] * v[1] - u[1] * v[0]
+    if abs(area) <= EDGE * np.linalg.norm(u) * np.linalg.norm(v):
+        return False
+    s, r = (w[0] * v[1] - w[1] * v[0]) / area, (w[0] * u[1] - w[1] * u[0]) / area
+    return 0.0 <= s <= 1.0 and 0.0 <= r <= 1.0
+
+
+def _above(x, P, Q, n, both, outside):
+    """The rows of vertices of P above the edge of Q that faces them; n is from P to Q."""
+    heights = x[Q] @ -n
+    top = int(heights.argmax())
+    after, before = (top + 1) % len(Q), top - 1
+    one, two = (Q[top], Q[after]) if heights[after] >= heights[before] else (Q[before], Q[top])
+    if len(Q) == 2:
+        one, two = Q
+    along, across = x[two] - x[one], np.array([n[1], -n[0]])
+    width = along @ across
+    if not abs(width) > EDGE * np.linalg.norm(along):
+        return
+    for v in P:
+        s = (x[v] - x[one]) @ across / width
+        if -outside <= s <= 1.0 + outside:
+            yield (v, Q[0]), (one, two), s, n, n @ (x[one] + s * along - x[v]) - both
 
 
 def near_segments(x: Array, limit: Array, start: Array, along: Array, dual: Array) -> tuple[Integers, Array]:

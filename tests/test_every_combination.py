@@ -42,6 +42,8 @@ class Body(NamedTuple):
     mu: float | None = None
     clumped: bool = False
     inertia: float | None = None
+    edges: bool = False
+    """Whether a body is a capsule, and its balls are both of its ends."""
 
 
 def balls(radii):
@@ -55,6 +57,10 @@ def beside(own, radii=0.1):
 
 def dumbbells(d):
     return beside(lambda: jo.Clumps([(ARMS[:, :d], 0.2)] * 3), SMALL)
+
+
+def capsules():
+    return jo.Shapes([jo.shapes.Capsule(2.0 * ARM, 0.2)] * 3)
 
 
 def line():
@@ -73,6 +79,10 @@ def small(t):
     return SMALL
 
 
+def ends(t):
+    return SMALL[:6]
+
+
 BODIES = {
     "point": Body(beside(jo.Free), Q2[0], V2[0]),
     "coordinates": Body(beside(jo.Free), np.array([0.3, 0.4, -0.2]), np.array([0.9, -0.8, 0.5])),
@@ -86,6 +96,10 @@ BODIES = {
     "clumps in space": Body(dumbbells(3), Q3, V3, small, clumped=True),
     "clumps with friction": Body(dumbbells(2), Q2, V2, small, FRICTION, clumped=True),
     "clumps in space with friction": Body(dumbbells(3), Q3, V3, small, FRICTION, clumped=True),
+    "capsules": Body(beside(capsules, SMALL[:6]), Q2, V2, ends, clumped=True, inertia=0.1, edges=True),
+    "capsules with friction": Body(
+        beside(capsules, SMALL[:6]), Q2, V2, ends, FRICTION, clumped=True, inertia=0.1, edges=True
+    ),
     "line": Body(beside(line, RADII), Q1.ravel(), V1.ravel(), fixed),
     "column": Body(beside(line, RADII), Q1, V1, fixed),
     "crowd": Body(balls(RADII), Q2, V2, fixed),
@@ -270,10 +284,20 @@ class Run:
 
     def gap(self, pair, t, x, r):
         i, j = pair
+        if self.body.edges and i >= 0 and j != -1:
+            return self.gap_of_edge(i, j, t, x, r)
         if i >= 0 and j >= 0:
             return np.linalg.norm(self.from_to(x, i, j)) - r[i] - r[j]
         walls, rows = self.walls(t, x, r)
         return rows[j - len(walls)] if i < 0 else walls[-1 - j, i]
+
+    def gap_of_edge(self, i, j, t, x, r):
+        """The gap of end i from the capsule of end j; or of the capsule that begins with end i from a wall."""
+        a, b = x[2 * ((i if j < 0 else j) // 2) :][:2]
+        along = np.linspace(0.0, 1.0, 2001)[:, None]
+        if j < 0:
+            return self.walls(t, a + along * (b - a), np.full(2001, r[i]))[0].min()
+        return away(x[i][None], np.stack([[a, b]]))[0, 0] - r[i] - r[j]
 
     def gradient(self, pair, t, x, r):
         """(b, d), by differences."""
@@ -335,6 +359,7 @@ def centres(body, d, q, turned):
     unturned = [np.eye(4)[0] if d == 3 else 0.0] * 3
     angles = unturned if turned is None else turned
     arms = [rotation(a if d == 3 else (np.cos(a / 2.0), 0.0, 0.0, np.sin(a / 2.0))).apply(ARMS)[:, :d] for a in angles]
+    arms = [arm[:2] for arm in arms] if body.edges else arms
     return np.concatenate([y + arm for y, arm in zip(q, arms, strict=True)])
 
 
@@ -351,7 +376,8 @@ def moves(run, folder):
         at = run.frame(k)
         walls, rows = run.walls(*at)
         gaps = [*walls.ravel(), *(-np.abs(rows) if run.set.equal else rows), *(run.gap(pair, *at) for pair in pairs)]
-        within(-min(gaps, default=0.0), 1e-7 if exact else 4.0 * H if run.way.overlaps else 4.0 * H * H)
+        second = (8.0 if run.body.edges else 4.0) * H * H  # edges turn, too
+        within(-min(gaps, default=0.0), 1e-7 if exact else 4.0 * H if run.way.overlaps else second)
         if run.way.first:
             change = sol.u[k] - run.problem.velocity(float(sol.t[k - 1]), sol.q[k - 1])
         else:
@@ -395,9 +421,10 @@ def same(one, other, run):
             np.testing.assert_array_equal(np.asarray(parts[0]), np.asarray(parts[1])[-len(one.t) :], err_msg=name)
     acting = [[np.asarray(p) != 0.0 for p in sol.multipliers] for sol in (one, other)]
     for name in ("multipliers", "pairs", "normals", *(("tangential", "rolling") if one.tangential is not None else ())):
+        parts = [list(getattr(sol, name)) for sol in (one, other)]  # read at once
         for k in range(-len(one.t), 0):
-            parts = [np.asarray(getattr(sol, name)[k])[rows[k]] for sol, rows in zip((one, other), acting, strict=True)]
-            np.testing.assert_array_equal(*parts, err_msg=name)
+            both = [np.asarray(part[k])[rows[k]] for part, rows in zip(parts, acting, strict=True)]
+            np.testing.assert_array_equal(*both, err_msg=name)
     np.testing.assert_array_equal(one.stats, other.stats[-len(one.stats) :])
     np.testing.assert_allclose(np.reshape(one.places(-1), run.x0.shape), run.frame(-1)[1], atol=1e-12)
     assert one.status == other.status
@@ -448,7 +475,7 @@ def draw(run, folder):
     """Balls are drawn where they are, or at an image."""
     ax = jo.viz.draw(run.sol)
     drawn = np.concatenate([np.asarray(some.get_offsets()) for some in ax.collections if len(some.get_offsets())])
-    for x in run.frame(-1)[1] if run.d == 2 else ():
+    for x in run.frame(-1)[1] if run.d == 2 and not run.body.edges else ():
         off = drawn - x
         off[:, 0] -= 0.0 if run.period is None else PERIOD * np.round(off[:, 0] / PERIOD)
         within(np.linalg.norm(off, axis=1).min(), 1e-6)
@@ -467,6 +494,7 @@ def refusals(body, kind, way, check):
     said = {
         "use Venel or CatchingUp": body == "crowd" and not W.first,
         "use jo.Motion, or jo.Balls": B.clumped and W.first,
+        "the viewer does not show shapes yet: use jo.viz.draw": B.edges and check is draw,
         "a first-order problem has no (impacts|kinetic energy)": W.first and check in (energies, impacts),
         flat: (B.clumped or B.mu is not None) and way.startswith(("Gluey", "Paoli")),
         "does not move; use (Maury or )?MoreauJean": way.startswith("Paoli") and (S.moves or B.radii is grown),

@@ -37,6 +37,7 @@ from jostle.sets.clumps import Clumps
 from jostle.sets.joints import Hinges, Motors
 from jostle.sets.nearest import nearest
 from jostle.sets.polygons import Polygons
+from jostle.sets.rigid_shapes import Shapes
 from jostle.sets.rods import Rods
 from jostle.sets.user import constraints
 from jostle.sets.vessels import Vessel
@@ -104,6 +105,7 @@ __all__ = [
     "Rods",
     "Scheme",
     "Segments",
+    "Shapes",
     "Solution",
     "Solver",
     "Source",

@@ -24,7 +24,7 @@ from jostle.errors import InvalidValue, NotFinite
 
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of a body that is not turned."""
-PLURALS = {"body": "bodies", "person": "people"}
+PLURALS = {"body": "bodies", "person": "people", "box": "boxes"}
 """Words for several bodies, which have no plural in -s."""
 Sizes = tuple[Array | None, float]
 """The radii of n bodies, None for points; and the smallest of them, 0 for points."""
@@ -86,7 +86,10 @@ class Parts(NamedTuple):
     inertia: Array
     """(n, 1) or (n, 3) moments of inertia of a body of mass 1 and one density, about its principal axes."""
     length: float
-    """What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump."""
+    """What overlaps are compared with: the smallest radius that is not 0, or else the size of the smallest clump; half
+    the thickness of the thinnest shape."""
+    core: Integers | None = None
+    """(b,) the number of the convex core whose corner each part is, ascending, over all bodies; None for balls."""
 
     @property
     def number(self) -> Integers:
@@ -204,11 +207,23 @@ class Bodies:
         >>> import jostle as jo
         >>> jo.Balls([0.5] * 4).bodies.name(3), jo.Clumps([([[0.0, 0.0], [1.0, 0.0]], 0.5)] * 3).bodies.name(5)
         ('ball 3', 'clump 2, ball 1')
+        >>> jo.Shapes([jo.shapes.Box([2.0, 1.0])] * 3).bodies.name(5)
+        'box 1, corner 1'
         """
         if self.parts is None:
             return f"{self.called} {part}"
-        body = int(self.parts.owner[part])
-        return f"{self.called} {body}, ball {part - int(np.searchsorted(self.parts.owner, body))}"
+        kind = "ball" if self.parts.core is None else "corner"
+        number = part - int(np.searchsorted(self.parts.owner, self.parts.owner[part]))
+        return f"{self.body_name(part)}, {kind} {number}"
+
+    def body_name(self, part: int) -> str:
+        """What the body of a part is called.
+
+        >>> import jostle as jo
+        >>> jo.Shapes([jo.shapes.Box([2.0, 1.0])] * 3).bodies.body_name(5)
+        'box 1'
+        """
+        return f"{self.called} {part if self.parts is None else int(self.parts.owner[part])}"
 
     def names(self, i: int, j: int) -> str:
         """What two parts are called together.
@@ -230,7 +245,14 @@ class Bodies:
         if i < 0:
             return f"row {j}"
         name = str if self.parts is None else self.name
-        return f"{name(i)} - {name(j) if j >= 0 else f'wall {-1 - j}'}"
+        if j < 0:
+            return f"{name(i)} - wall {-1 - j}"
+        return f"{name(i)} - {self.body_name(j) if self.has_cores else name(j)}"
+
+    @property
+    def has_cores(self) -> bool:
+        """Whether bodies are convex shapes, and their parts corners, which other bodies touch between them, too."""
+        return self.parts is not None and self.parts.core is not None
 
     @property
     def single(self) -> bool:

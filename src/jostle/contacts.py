@@ -24,8 +24,18 @@ from numpy.typing import ArrayLike
 from jostle import kernels
 from jostle._tools.arrays import Array, Booleans, Integers, contiguous, floats, highest, lowest, place_of
 from jostle._tools.displays import html
+from jostle._tools.rotations import AXES, at_lever
 from jostle.bodies import POINTS, Bodies
-from jostle.convex.linear_map import Dense, LinearMap, NormalRows, as_map, stacked
+from jostle.convex.linear_map import (
+    Dense,
+    FootRows,
+    LeverBlocks,
+    LinearMap,
+    NormalRows,
+    Sparse,
+    as_map,
+    stacked,
+)
 from jostle.convex.polyhedron import Cone
 from jostle.convex.rows import Rows, kinds, lengths, margins, some_kinds
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
@@ -33,7 +43,7 @@ from jostle.kernels import offers
 from jostle.kernels.parallel import by_rows, chunks_of
 from jostle.kernels.reference.copies import PLACE_ROUND_OFF
 from jostle.pose import Pose, RowsOfBodies
-from jostle.solvers.base import DENSE_KERNELS
+from jostle.solvers.base import DENSE_KERNELS, MAX_DENSE_ENTRIES
 from jostle.solvers.dual_active_set import incompatible
 
 # The numbers by which constraints keep their identity; see `Contacts.pairs` and `Contacts.constraint_count`.
@@ -141,6 +151,44 @@ def map_of_bodies(pairs: Integers, normal: Array, count: int, positions: Array |
     return NormalRows(pairs[0], pairs[1], normal, count, positions, known=True)
 
 
+class Feet(NamedTuple):
+    """Where the two points that each row keeps apart sit on their bodies: means of the positions of parts.
+
+    The envelope theorem: the rate of a distance is that of the two nearest points, held on their bodies.
+    """
+
+    parts: Integers
+    """(m, k) the parts that carry the two points."""
+    weights: Array
+    """(m, k) their weights: those of the first point, which are negative, have the sum -1, and those of the second one
+    the sum 1; without a second body there are none."""
+    points: Array
+    """(m, d) the point of contact, half-way in the gap; NaN where it is at the end of an arm, as that of two balls."""
+
+    def only(self, rows: Integers) -> Feet:
+        """The feet of some of the rows."""
+        return Feet(self.parts[rows], self.weights[rows], self.points[rows])
+
+    @staticmethod
+    def joined(tables: Sequence[Contacts]) -> Feet | None:
+        """The feet of all rows of the tables, one after the other; None if none has feet."""
+        given = [one.feet for one in tables if one.feet is not None]
+        if not given:
+            return None
+        m, k = sum(len(one.gap) for one in tables), max(one.parts.shape[1] for one in given)
+        points = np.full((m, given[0].points.shape[1]), np.nan)
+        feet, end = Feet(np.zeros((m, k), np.int64), np.zeros((m, k)), points), 0
+        for one in tables:
+            start, end = end, end + len(one.gap)
+            if one.feet is not None:
+                for whole, part in zip(feet, one.feet, strict=True):
+                    whole[start:end, : part.shape[1]] = part
+            elif one.normal is not None:
+                feet.parts[start:end, :2] = np.maximum(one.pairs, 0)
+                feet.weights[start:end, :2] = np.where(one.pairs >= 0, (-1.0, 1.0), 0.0)
+        return feet
+
+
 class JointRows(NamedTuple):
     """Equalities on the velocities w of bodies that turn, by levers and axes: the last rows of `Contacts`."""
 
@@ -215,6 +263,9 @@ class Contacts:
     normal : array, shape (m, d), optional
         Unit vectors from the first body to the second, or into the wall, if all rows are contacts of bodies. None: not
         known. Beside G they are only taken if `known`; otherwise those of G count.
+    feet : Feet, optional
+        Where the two points that a row keeps apart sit on their bodies, beside the normals. None: each row is between
+        the centres of the two parts of its pair, or of one and a wall.
     pose : Pose, optional
         The pose that the contacts belong to. None: that of no bodies, such as in `linearise`.
     known : bool, default False
@@ -249,6 +300,7 @@ class Contacts:
     equal: Booleans | None = None
     gap_at: Callable[[float, Integers], Array] | None = None
     normal: Array | None = None
+    feet: Feet | None = None
     pose: Pose | None = None
     known: bool = False
     joints: JointRows | None = None
@@ -300,7 +352,11 @@ class Contacts:
                 )
             at, shape = self.at, (self.part_count, self.normal.shape[1])
             positions = at.reshape(shape) if at.size == shape[0] * shape[1] else None
-            G = vars(self)["G"] = map_of_bodies(self.pairs.T, self.normal, self.part_count, positions)
+            if self.feet is not None:
+                G: LinearMap = FootRows(self.feet.parts, self.feet.weights, self.normal, self.part_count)
+            else:
+                G = map_of_bodies(self.pairs.T, self.normal, self.part_count, positions)
+            vars(self)["G"] = G
             return G
 
     def __repr__(self) -> str:
@@ -443,7 +499,66 @@ class Contacts:
         first, second = arms[:, :1] * normal, -arms[:, 1:] * normal
         if not self.pose.bodies.single:
             first, second = first + self.pose.levers[i], self.pose.levers[np.maximum(j, 0)] + second
+        if self.feet is not None:
+            (one, other), q = self.bodies.T, self.pose.q.reshape(-1, first.shape[1])
+            own = np.isfinite(self.feet.points)
+            first = np.where(own, self.feet.points - q[one], first)
+            second = np.where(own, self.feet.points - q[np.maximum(other, 0)], second)
         return first, np.where((j < 0)[:, None], 0.0, second)
+
+    def on_bodies(self, t: float) -> LinearMap:
+        """The gradients as a map on the velocities w of bodies that turn.
+
+        Parameters
+        ----------
+        t : float
+            Time, for radii that grow.
+
+        Returns
+        -------
+        LinearMap
+            One row for each contact, made of its normal and its levers if these are known.
+        """
+        assert self.pose is not None
+        if self.normal is None or self.pose.bodies.single:
+            return cast(RowsOfBodies, self.on_velocities).assembled()
+        rows = self.blocks(t, self.normal[:, None])
+        return rows.dense() if rows.shape[0] * rows.shape[1] <= MAX_DENSE_ENTRIES else Sparse(rows.tocsr())
+
+    def blocks(self, t: float, onto: Array | None = None, rolling: bool = False) -> LeverBlocks:
+        """The velocities of the second points of contact relative to the first ones, as a map on w.
+
+        Parameters
+        ----------
+        t : float
+            Time, for radii that grow.
+        onto : array, shape (m, e, d), optional
+            The vectors along which the velocities are taken. None: the fixed axes.
+        rolling : bool, default False
+            Whether the relative spins follow in each block.
+
+        Returns
+        -------
+        LeverBlocks
+            A block of rows for each contact.
+        """
+        pose = self.pose
+        assert pose is not None
+        (i, j), blocks, d = self.bodies.T, [], pose.q.shape[-1]
+        for body, lever, sign in zip((i, j), self.levers(t), (-1.0, 1.0), strict=True):
+            R = None if pose.axes is None else pose.axes[np.maximum(body, 0)]  # a wall has no axes
+            block = at_lever(lever, R) * sign
+            if onto is not None:
+                block = onto @ block
+            if rolling:
+                spin = np.zeros((len(body), AXES[d], d + AXES[d]))
+                spin[:, :, d:] = sign * (np.eye(AXES[d]) if R is None else R)
+                block = np.concatenate([block, spin], axis=1)
+            block[body < 0] = 0.0
+            blocks.append(block)
+        positions = pose.q.reshape(-1, d)
+        normal = self.normals.reshape(-1, d)
+        return LeverBlocks(i, j, normal, len(positions), positions, True, first=blocks[0], second=blocks[1])
 
     def rates(self, w: Array) -> Array:
         """The rates of the gaps at velocities of bodies, those of walls and radii left out.
@@ -599,6 +714,7 @@ class Contacts:
             equal=some_kinds(self.equal, rows),
             gap_at=None if self.gap_at is None else partial(_some_gaps, self.gap_at, rows),
             normal=normal,
+            feet=None if self.feet is None else self.feet.only(rows),
             pose=self.pose,
             known=self.known,
             joints=joints,
@@ -765,7 +881,11 @@ def check_start(
     if len(overlap) == 0:
         return
     worst = overlap[np.argsort(margin[overlap])][:5]
-    named = "; ".join(f"the gap of {contacts.describe(int(row))} is {contacts.gap[row]:.2e}" for row in worst)
+    said: dict[str, str] = {}  # two faces have several rows
+    for row in worst:
+        what = contacts.describe(int(row))
+        said.setdefault(what, f"the gap of {what} is {contacts.gap[row]:.2e}")
+    named = "; ".join(said.values())
     others = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
     equal = contacts.equal is not None and bool(contacts.equal[overlap].any())
     remedy = "The gap of an equality must be zero at the start: change the positions" if equal else "Move them apart"

@@ -221,7 +221,7 @@ class _Found:
     """The entries of a table, {side or (side, side): value}, by numbers of bodies and walls of a problem."""
 
     def __init__(self, entries: Mapping[Any, Any], groups: Mapping[str, ArrayLike], Q: ConstraintSet, q0: Array):
-        made_of, (walls, names) = Q.bodies.parts, walls_of(Q, 0.0, q0)
+        made_of, (_, names) = Q.bodies.parts, walls_of(Q, 0.0, q0)
         self.owner = None if made_of is None else made_of.owner
         n = (
             part_of(Q, lambda one: not one.of_poses).linearise(0.0, q0, 0.0).part_count
@@ -229,7 +229,7 @@ class _Found:
             else len(made_of.inertia)
         )
         self.bodies = n if made_of is not None else max(n, len(q0) if q0.ndim > 1 else 1)
-        sides = _Sides(self.bodies, walls, names, groups)
+        sides = _Sides(self.bodies, _wall_numbers(Q, q0), names, groups)
         self.entries = tuple((sides.of_key(key), value) for key, value in entries.items())
 
     def of(self, contacts: Contacts) -> Iterator[tuple[Integers, Any]]:
@@ -243,14 +243,23 @@ class _Found:
             yield np.flatnonzero((left[one] & right[other]) | (left[other] & right[one])), value
 
 
+def _wall_numbers(Q: ConstraintSet, q0: Array) -> list[int]:
+    """The wall of each constraint number; the corners of obstacles, which shapes meet, have numbers of their own."""
+    found: list[int] = []
+    for part in parts(Q):
+        own = part.row_walls if isinstance(part, Walls) else np.arange(walls_of(part, 0.0, q0)[0])
+        found += (len(found) + own).tolist()
+    return found
+
+
 class _Sides:
     """The names of the bodies and walls of a problem."""
 
-    def __init__(self, n: int, walls: int, names: tuple[str, ...], groups: Mapping[str, ArrayLike]):
-        self.n, self.count = n, n + walls
+    def __init__(self, n: int, walls: list[int], names: tuple[str, ...], groups: Mapping[str, ArrayLike]):
+        self.n, self.count = n, n + len(walls)
         self.named: dict[str, list[int]] = {}
-        for w in range(walls):
-            for name in {f"wall {w}", names[w] if names else ""} - {""}:
+        for w, wall in enumerate(walls):
+            for name in {f"wall {w}", f"wall {wall}", names[w] if names else ""} - {""}:
                 self.named.setdefault(name, []).append(n + w)
         for name, bodies in groups.items():
             members = numbers(bodies, f"the group {name!r}")

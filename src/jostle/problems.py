@@ -32,6 +32,7 @@ from jostle.pose import Pose
 from jostle.sets.base import ConstraintSet, Free, anew, of_present, parts
 from jostle.sets.clumps import CENTRED, Clumps
 from jostle.sets.presence import Presence
+from jostle.sets.rigid_shapes import of_dimension
 
 # Forces, velocities and potentials that a user gives to a problem, with their values checked.
 
@@ -455,20 +456,20 @@ class Motion(Problem):
         Potential V(q) of all bodies together, with f = -dV/dq, for `Solution.energy` and `Solution.energy_balance`; the
         motion does not depend on it.
     spin0 : array_like, default 0.0
-        Angular velocities at the start, of bodies with friction and of `Clumps`: one number for each body in the plane,
-        one vector in space.
+        Angular velocities at the start, of bodies with friction, `Clumps` and `Shapes`: one number for each body in
+        the plane, one vector in space.
     orientation0 : array_like, optional
         How the bodies are turned at the start: angles in the plane, quaternions (w, x, y, z) in space. None: not
         turned.
     inertia : array_like, optional
-        Moments of inertia of bodies with friction and of `Clumps`: one number for all or one for each; in space also
-        three for each, about the axes in which the arms of its clump are given. These must be the principal axes of the
-        body, so that there are no products of inertia. None: that of solid discs or spheres, and of the balls of
-        clumps.
+        Moments of inertia of bodies with friction, `Clumps` and `Shapes`: one number for all or one for each; in space
+        also three for each, about the axes in which its clump or shape is given. These must be the principal axes of
+        the body, so that there are no products of inertia. None: that of solid discs or spheres, of the balls of
+        clumps, and of shapes.
     torque : array_like or callable (t, orientation, spin) -> array, optional
-        Torque on each body, about fixed axes, of bodies with friction and of `Clumps`: one number for each body in the
-        plane, one vector in space. A function gets the arrays of a `Solution` at one time, and is called at the middle
-        of each step. None: no torques.
+        Torque on each body, about fixed axes, of bodies with friction, `Clumps` and `Shapes`: one number for each body
+        in the plane, one vector in space. A function gets the arrays of a `Solution` at one time, and is called at the
+        middle of each step. None: no torques.
 
     Attributes
     ----------
@@ -534,7 +535,7 @@ class Motion(Problem):
         M = mass if callable(mass) else of_masses(mass, q.shape)
         if law is not None:
             check_law(law)
-        _set(self, q0=q, within=_within(within), v0=like_start(q, v0, "v0"))
+        _set(self, q0=q, within=of_dimension(_within(within), q.shape[-1:]), v0=like_start(q, v0, "v0"))
         stiff = force if isinstance(force, StiffForce) else None
         _set(self, force=f, constant_force=constant, stiff=stiff, bodies=replace(self.within.bodies, mass=M))
         _set(self, past=remembering(force if stiff is None else stiff.function))
@@ -544,7 +545,7 @@ class Motion(Problem):
         self._turn(law, spin0, orientation0, inertia)
         _set(self, torque=self._torque(torque), _given_torque=torque if callable(torque) else deepcopy(torque))
         if presence is not None and (self.bodies.parts is not None or self.within.of_poses):
-            what = "clumps" if self.bodies.parts is not None else "bodies with hinges or motors"
+            what = self.bodies.several if self.bodies.parts is not None else "bodies with hinges or motors"
             raise InvalidValue(f"{what} cannot come and go: leave out present=, or use jo.Balls alone")
         if self.within.of_poses:
             _set(self, within=self.within.bound_to(self.pose0))
@@ -571,8 +572,8 @@ class Motion(Problem):
         n, d = q.size // q.shape[-1], q.shape[-1]
         if made_of is not None and (made_of.arms.shape[1] != d or len(made_of.inertia) != n):
             raise InvalidValue(
-                f"there are {len(made_of.inertia)} clumps in dimension {made_of.arms.shape[1]}, and q0 "
-                f"has shape {q.shape}"
+                f"there are {len(made_of.inertia)} {bodies.several} in dimension {made_of.arms.shape[1]}, and q0 "
+                f"has shape {q.shape}: give one position for each"
             )
         J = _inertia(inertia, bodies, self.within, n, d)
         if made_of is not None and inertia is not None:
@@ -779,7 +780,8 @@ class Sweeping(Problem):
         q = read_only(finite(q0, "q0"))
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
         if _within(within).bodies.parts is not None:
-            raise InvalidValue("Clumps turn, which only bodies with inertia do: use jo.Motion, or jo.Balls for discs")
+            kind = "Shapes" if _within(within).bodies.has_cores else "Clumps"
+            raise InvalidValue(f"{kind} turn, which only bodies with inertia do: use jo.Motion, or jo.Balls for discs")
         if _within(within).of_poses:
             raise InvalidValue(
                 "hinges and motors join bodies that turn, which only bodies with inertia do: use jo.Motion"

@@ -60,11 +60,11 @@ def same(found, expected, start=0):
     """Whether a run, or the rest of one from a frame on, has the bits of another."""
     for name in ("t", "q", "u", "orientation", "spin"):
         np.testing.assert_array_equal(np.asarray(getattr(found, name)), np.asarray(getattr(expected, name))[start:])
-    for k in range(len(found.t)):
-        active = expected.multipliers[k + start] != 0.0
-        for name in ("multipliers", "pairs", "normals", "tangential", "rolling"):
-            here, there = getattr(found, name)[k], getattr(expected, name)[k + start]
-            np.testing.assert_array_equal(here[found.multipliers[k] != 0.0], there[active])
+    acting = [[p != 0.0 for p in multipliers] for multipliers in (found.multipliers, expected.multipliers[start:])]
+    for name in ("multipliers", "pairs", "normals", "tangential", "rolling"):
+        parts = getattr(found, name), getattr(expected, name)[start:]
+        for here, there, own, other in zip(*parts, *acting, strict=True):
+            np.testing.assert_array_equal(here[own], there[other])
 
 
 def main(name: str, folder: str) -> None:

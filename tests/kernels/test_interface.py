@@ -407,6 +407,10 @@ ARGUMENTS = {
     "all_pairs": lambda random: listed(random)[2:6],
     "pair_list": lambda random: (*listed(random)[2:4], listed(random)[5], 2),
     "near": listed,
+    "near_polygons": lambda random: (
+        random.normal(size=(6, 2)), np.array([0, 1, 3, 4, 6]), np.full(4, 0.1), np.full(6, 2.0),
+        *np.triu_indices(4, 1), 2
+    ),
     "near_segments": lambda random: (
         random.uniform(size=(9, 2)), np.full(9, 0.3), *random.uniform(size=(2, 4, 2)), random.uniform(size=(4, 2))
     ),

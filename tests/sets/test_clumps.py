@@ -79,7 +79,7 @@ def test_nearest_is_not_advised_for_clumps_and_refuses_them():
     low = jo.Motion(q0=[[0.0, 1.0], [4.0, 0.2]], within=within)
     assert "nearest" not in refused(low)
     for Q in (within, within.sets[0]):
-        with pytest.raises(jo.errors.InvalidValue, match="the balls of a clump keep their places"):
+        with pytest.raises(jo.errors.InvalidValue, match="the parts of a rigid body keep their places"):
             jo.nearest(low.pose0.centres, Q)
 
 

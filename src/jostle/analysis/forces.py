@@ -218,8 +218,9 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: Positive) ->
 
     F = f n is the force on the second body, with friction F = f n + f_T, and sigma is then symmetric in the mean only.
     The branch vector is l = (r_i + r_j) n between two balls, also across a periodic boundary, and l = r_i n at a wall:
-    a contact with a force is closed at the end of the step. For clumps it goes from the centre of mass of one body to
-    that of the other, or to the wall, by the arms of the two balls. The kinetic part 1/V sum m u (x) u is not included.
+    a contact with a force is closed at the end of the step. For clumps and shapes it goes from the centre of mass of
+    one body to that of the other, or to the wall by the arm of the ball or of the corner. The kinetic part
+    1/V sum m u (x) u is not included.
 
     At rest V sigma = sum F_c (x) x_c - sum W_i (x) q_i by the balance of all bodies, where F_c is the force on a wall
     at x_c and W_i a weight. So above a floor at height 0, V sigma_zz is the sum of m g z, which is the integral over z
@@ -258,8 +259,9 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: Positive) ->
         return np.asarray((found.normals.T * (found.magnitude * branch)) @ found.normals / volume)
     branches, owner = branch[:, None] * found.normals, owners(sol)
     if owner is not None:
-        arms = sol.places(k) - np.asarray(sol.q[k]).reshape(-1, branches.shape[1])[owner]
-        branches = branches + arms[i] - np.where(found.between[:, None], arms[np.maximum(j, 0)], 0.0)
+        q = np.asarray(sol.q[k]).reshape(-1, branches.shape[1])[owner]
+        to_wall = sol.places(k)[i] - q[i] + branches
+        branches = np.where(found.between[:, None], q[np.maximum(j, 0)] - q[i], to_wall)
     return np.asarray(found.vectors.T @ branches / volume)
 
 

@@ -805,6 +805,63 @@ def _cone(cones: Cones) -> Cone:
     return Cone(np.ascontiguousarray(cones.axis), cones.mu, np.zeros(len(cones.mu)))
 
 
+@dataclass(frozen=True, eq=False)
+class FootRows(LinearMap):
+    """Rows normal . (sum of weight_k u_k) on the velocities (bodies, d) of parts of bodies that are not balls.
+
+    Parameters
+    ----------
+    parts : array of int, shape (m, k)
+        Numbers of parts.
+    weights : array, shape (m, k)
+        Their weights in each row.
+    normal : array, shape (m, d)
+        Unit vectors.
+    bodies : int
+        Number of parts.
+
+    Examples
+    --------
+    >>> G = FootRows(np.array([[0, 1, 2]]), np.array([[-1.0, 0.5, 0.5]]), np.array([[0.0, 1.0]]), bodies=3)
+    >>> (G @ np.array([5.0, 1.0, 5.0, 2.0, 5.0, 4.0])).tolist()
+    [2.0]
+    """
+
+    parts: Integers
+    weights: Array
+    normal: Array
+    bodies: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", (len(self.parts), self.bodies * self.normal.shape[1]))
+
+    def __matmul__(self, u: Array) -> Array:
+        return np.asarray(np.einsum("md,mkd,mk->m", self.normal, u.reshape(self.bodies, -1)[self.parts], self.weights))
+
+    def magnitude(self, u: Array) -> Array:
+        return FootRows(self.parts, np.abs(self.weights), np.abs(self.normal), self.bodies) @ np.abs(u)
+
+    def adjoint(self, p: Array) -> Array:
+        out = np.empty((self.bodies, self.normal.shape[1]))
+        for axis, along in enumerate((p[:, None] * self.normal).T):
+            each = (along[:, None] * self.weights).ravel()
+            out[:, axis] = np.bincount(self.parts.ravel(), each, self.bodies)
+        return out.ravel()
+
+    def tocsr(self) -> Any:
+        from scipy.sparse import csr_array
+
+        (m, k), d = self.parts.shape, self.normal.shape[1]
+        columns = (d * self.parts[:, :, None] + np.arange(d)).ravel()
+        entries = (self.weights[:, :, None] * self.normal[:, None]).ravel()
+        matrix = csr_array((entries, columns, k * d * np.arange(m + 1)), shape=self.shape)
+        matrix.sum_duplicates()
+        return matrix
+
+    def rows(self, selection: Booleans | Integers) -> FootRows:
+        return FootRows(self.parts[selection], self.weights[selection], self.normal[selection], self.bodies)
+
+
 # G with many contacts of bodies and a few general rows: a constraint of the user beside 10^4 discs, a joint.
 #
 # The contacts keep the form and the fused loops of `NormalRows`; the general rows do not cost them that.

@@ -630,7 +630,7 @@ def _check(problem: Any, scheme: Scheme) -> None:
     scheme.check(problem)
     check_certain(scheme.solver)
     reasons = {
-        "bodies that turn (friction, clumps)": problem.bodies.turn,
+        "bodies that turn (friction, clumps, shapes)": problem.bodies.turn,
         "a StiffForce": getattr(problem, "stiff", None) is not None,
         "bodies that come and go": problem.presence is not None,
         "a force or velocity that depends on the past of the run": problem.past is not None,

@@ -451,8 +451,8 @@ def lengths(file: Any, kept: Counts) -> dict[str, int]:
 #                              motors among constraints; under "carried" what the problem itself says, such as the plan
 #                              of a crowd, which is not understood here
 #
-# Only of clumps, as `Parts` describes them: owner (b,), arms (b d,), axes (n,) or (4 n,), shape_inertia (n s,); their
-# length is in the text.
+# Only of clumps and shapes, as `Parts` describes them: owner (b,), arms (b d,), axes (n,) or (4 n,), shape_inertia
+# (n s,), and core (b,), empty for clumps; their length is in the text.
 #
 # The attribute "checksum" of jostle/problem covers all of them.
 
@@ -467,8 +467,9 @@ COLUMNS: dict[str, DTypeLike] = {
 """Data sets of the facts about the problem, with their types."""
 OF_CLUMPS: dict[str, DTypeLike] = {
     "owner": np.int32, "arms": np.float64, "axes": np.float64, "shape_inertia": np.float64,
+    "core": np.int32,
 }  # fmt: skip
-"""Data sets of the facts about clumps, with their types."""
+"""Data sets of the facts about clumps and shapes, with their types."""
 MAX_CHUNK_ROWS = 1024
 """Largest number of rows of a chunk."""
 
@@ -525,7 +526,8 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
     if (made_of := facts.parts) is not None:
         said["length"] = made_of.length
         shapes = _flat(made_of.arms), _flat(made_of.axes), _flat(made_of.inertia)
-        turning |= dict(zip(OF_CLUMPS, (made_of.owner.astype(np.int32), *shapes), strict=True))
+        core = np.zeros(0) if made_of.core is None else made_of.core
+        turning |= dict(zip(OF_CLUMPS, (made_of.owner.astype(np.int32), *shapes, core.astype(np.int32)), strict=True))
     return {
         "radii": _flat(facts.radii),
         "masses": _flat(facts.masses),
@@ -583,7 +585,10 @@ def _clumps(arrays: dict[str, NDArray[Any]], length: float, bodies: int, d: int)
         raise ValueError("clumps whose balls belong to no body")
     if (np.diff(owner) < 0).any():
         raise ValueError("clumps whose balls are not one after the other")
-    return Parts(owner, arms, axes, inertia.reshape(bodies, AXES[d]), length)
+    core = arrays["core"].astype(np.int64) if len(arrays["core"]) else None
+    if core is not None and (len(core) != len(owner) or not set(np.diff(core, prepend=-1)) <= {0, 1}):
+        raise ValueError("shapes whose corners are not one core after the other")
+    return Parts(owner, arms, axes, inertia.reshape(bodies, AXES[d]), length, core)
 
 
 def _rods(said: dict[str, Any], balls: int, dimension: int) -> SavedRods:

@@ -65,6 +65,8 @@ def overlap_in_words(sol: Any) -> str:
     if facts.radii is None and facts.dimension and not facts.rods:  # radii that change in time
         return f"{fraction_in_words(worst)} of the smallest radius"
     radius = float(facts.radii.min(initial=np.inf)) if facts.radii is not None else 0.0
+    if facts.parts is not None and facts.parts.core is not None and not facts.rods:
+        return f"{worst * facts.parts.length:.2g} {unit}, {fraction_in_words(worst)} of half the thinnest shape"
     if facts.rods:
         return f"{fraction_in_words(worst)} of a radius or of the length of a rod"
     if 0.0 < radius < np.inf:

@@ -246,7 +246,7 @@ def changed(problem: Motion | Sweeping, state: State, acting: Sequence[Change]) 
     if state.w is not before.w:
         state = state.replace(u=_own(state.u, before.u, "u"))
     if state.presence is not None and bodies.parts is not None:
-        raise InvalidValue("clumps cannot come and go: leave out sources and outlets, or use jo.Balls")
+        raise InvalidValue(f"{bodies.several} cannot come and go: leave out sources and outlets, or use jo.Balls")
     here = None if state.presence is None else state.presence.here
     for name, value in ("q", state.q), ("u", state.u):
         there = value if here is None else np.where(here[:, None], value, 0.0)

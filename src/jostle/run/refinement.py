@@ -107,7 +107,9 @@ def refined(
     If strict, raises `NotContinuous` or `NotConverged`, with the solution, if the refinement failed.
     """
     if problem.bodies.parts is not None:
-        raise InvalidValue("accuracy= starts from other places, and does not know those of clumps: give h alone")
+        raise InvalidValue(
+            f"accuracy= starts from other places, and does not know those of {problem.bodies.several}: give h alone"
+        )
     steps = np.asarray(h, dtype=float)
     sizes, differences = [float(steps.max())], []
     before, _ = _quiet(run, problem, steps, every)

@@ -824,8 +824,8 @@ class Grains(ProblemTable):
         # The sets of the walls follow that of the balls, in the order of the walls.
         found, number = [], 0
         for wall, Q in zip(self.walls, within.sets[1:] if self.walls else (), strict=True):  # type: ignore[attr-defined]
-            found.append((wall, [f"wall {number + k}" for k in range(len(Q.names))]))
-            number += len(Q.names)
+            found.append((wall, [f"wall {number + k}" for k in range(len(Q.row_names))]))
+            number += len(Q.row_names)
         return found
 
     def _by_wall(self, names: list[tuple[AnyWall, list[str]]], key: str, usual: float) -> dict[Any, Any] | None:

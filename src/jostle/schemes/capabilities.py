@@ -50,7 +50,7 @@ REASONS = {
     METRIC: "projects in the Euclidean metric, the problem has a mass",
     EQUALITIES: "has no room for equality constraints, and the problem has some",
     STIFF: "takes forces explicitly, and the force is a StiffForce",
-    TURNING: "has no spin, and the bodies turn: the problem has friction, or clumps",
+    TURNING: "has no spin, and the bodies turn: the problem has friction, clumps or shapes",
 }
 """Why a scheme refuses a problem with a need that is not among its capabilities."""
 

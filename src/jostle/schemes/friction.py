@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 
 from jostle._tools.arrays import Array, Integers, contiguous, place_of
-from jostle._tools.rotations import AXES, at_lever
+from jostle._tools.rotations import AXES
 from jostle.contacts import Contacts, by_pair
 from jostle.convex.cones import UNIT, Cones
-from jostle.convex.linear_map import MAX_FEW_BLOCKS, BallBlocks, LeverBlocks, LinearMap, Sparse
+from jostle.convex.linear_map import MAX_FEW_BLOCKS, BallBlocks, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.residuals import NO_RESIDUAL
 from jostle.convex.rows import Rows
 from jostle.errors import InvalidValue, ThrownUp, warn
 from jostle.laws import Coulomb, ImpactLaw
-from jostle.pose import RowsOfBodies
 from jostle.schemes.state import MIN_WARM_ROWS, Impulses, State
 from jostle.solvers.base import Solver
 
@@ -47,8 +46,7 @@ def project_on_contacts(
     tangential, moments = place.zeros((m, d)), place.zeros((m, AXES[d]))
     if not _has_cones(problem.law):
         guess = state.impulses_of(contacts) if m >= MIN_WARM_ROWS else None
-        assert isinstance(K.G, RowsOfBodies)
-        P = solver.project(w, replace(K, G=K.G.assembled()), M, guess)
+        P = solver.project(w, replace(K, G=contacts.on_bodies(state.t)), M, guess)
         return P, Impulses(P.multipliers, tangential, moments)
     blocks, cones, own, others = _blocks(problem.law, contacts, K, state.t)
     first, normal, multipliers = cones.rows, cones.axis, place.zeros(m)
@@ -136,17 +134,7 @@ def friction_blocks(law: Coulomb, contacts: Contacts, t: float) -> tuple[LinearM
     if pose.bodies.single and pose.axes is None and (rolls or not few):
         arms = contacts.arms(t)
         return BallBlocks(i, j, normal, len(positions), positions, True, arms=arms, rolling=rolls), cones
-    blocks = []
-    for body, lever, sign in zip((i, j), contacts.levers(t), (-1.0, 1.0), strict=True):
-        R = None if pose.axes is None else pose.axes[body]
-        block = at_lever(lever, R) * sign
-        if rolls:
-            of_spin = np.zeros((m, AXES[d], d + AXES[d]))
-            of_spin[:, :, d:] = sign * (np.eye(AXES[d]) if R is None else R)
-            block = np.concatenate([block, of_spin], axis=1)
-        block[body < 0] = 0.0
-        blocks.append(block)
-    return LeverBlocks(i, j, normal, len(positions), positions, True, first=blocks[0], second=blocks[1]), cones
+    return contacts.blocks(t, rolling=rolls), cones
 
 
 def surface_velocities(law: Coulomb, contacts: Contacts, t: float) -> Array:

@@ -43,7 +43,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, squares
-from jostle.contacts import Contacts, Cutoff, by_pair
+from jostle.contacts import Contacts, Cutoff, Feet, by_pair
 from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -295,7 +295,8 @@ def _at_midpoint(within: ConstraintSet, t: float, pose: Pose, middle: Pose, way:
 
 def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
     """The contacts at a midpoint, and after their parts those that were jumped over, whose gaps change by G way."""
-    first, last = kept.G.shape[0], kept.G.shape[0] + len(change)
+    first, last, size = kept.G.shape[0], kept.G.shape[0] + len(change), len(kept.gap)
+    feet = Feet.joined([kept, jumped])
 
     def describe(row: int) -> str:
         return (
@@ -317,6 +318,7 @@ def _beside(kept: Contacts, jumped: Contacts, change: Array) -> Contacts:
         gap=np.insert(kept.gap, first, jumped.gap + change),
         G=stacked(kept.G, jumped.G),
         normal=None,
+        feet=None if feet is None else feet.only(np.insert(np.arange(size), first, size + np.arange(len(change)))),
         pairs=np.insert(kept.pairs, first, jumped.pairs, axis=0),
         length=np.insert(kept.length, first, jumped.length),
         describe=describe,

@@ -22,6 +22,7 @@ from jostle.contacts import (
     BY_NORMALS,
     Contacts,
     Cutoff,
+    Feet,
     JointRows,
     by_pair,
     check_owned,
@@ -63,7 +64,8 @@ def joined(parts: Sequence[Contacts], q: Array, names: Callable[[int, int], str]
             j[i < 0] += numbers
             j[(i >= 0) & (j < 0)] -= numbers
         # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
-        words.append((start, end, part.describe if part.constraint_count or part.normal is None else None))
+        by_numbers = part.constraint_count == 0 and part.normal is not None and part.feet is None
+        words.append((start, end, None if by_numbers else part.describe))
         numbers += part.constraint_count
         curvature_parts.append(part.curvature or partial(place_of(q).full, len(part.gap), np.nan))
     G, joints = BY_NORMALS, JointRows.joined([part.joints for part in parts if part.joints is not None])
@@ -83,6 +85,7 @@ def joined(parts: Sequence[Contacts], q: Array, names: Callable[[int, int], str]
         equal=_kinds_of(parts) if equal else None,
         gap_at=_gap_at(gap, parts) if moving else None,
         normal=normal,
+        feet=Feet.joined(parts),
         known=known,
         joints=joints,
     )

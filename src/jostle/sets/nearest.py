@@ -341,8 +341,8 @@ def nearest(
     """
     if within.bodies.parts is not None:
         raise InvalidValue(
-            "nearest moves each ball on its own, and the balls of a clump keep their places in it: move the clumps "
-            "apart by q0 and orientation0"
+            f"nearest moves each ball on its own, and the parts of a rigid body keep their places in it: move the "
+            f"{within.bodies.several} apart by q0 and orientation0"
         )
     solver = solver or DEFAULT_SOLVER
     return require(nearest_with_contacts(within, floats(q, name="q"), mass, t, solver)[0], solver)

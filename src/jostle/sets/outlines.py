@@ -224,7 +224,7 @@ def walls_of(within: ConstraintSet, t: float, q: Array) -> tuple[int, tuple[str,
     names: list[str] = []
     for Q in parts(within):
         if isinstance(Q, Walls):
-            names += Q.names
+            names += Q.row_names
         elif isinstance(Q, Line):
             names += ["lower wall", "upper wall"]
         elif isinstance(Q, Joints):

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from jostle._tools.arguments import check_arguments
 from jostle._tools.arrays import Array, Booleans, Integers, InTime, finite, place_of, read_only
 from jostle.errors import InvalidValue
+from jostle.sets.cores import Cores, obstacles
 from jostle.sets.surfaces import Lines, Spheres, Surfaces, limit_of_each
 from jostle.sets.walls import Obstacles, same_number
 
@@ -154,6 +155,11 @@ class Polygons(Obstacles):
 
     def _polygons_at(self, t: float) -> tuple[Array, ...]:
         return _polygons(self.vertices(t), f" at t = {t:g}") if callable(self.vertices) else self.vertices
+
+    def cores(self, t: float) -> tuple[Array, Cores] | None:
+        polygons = self._polygons_at(t)
+        sizes = np.array([len(polygon) for polygon in polygons])
+        return np.concatenate(polygons), obstacles(sizes, np.zeros(len(sizes)))
 
     def _surfaces(self, t: float) -> Surfaces:
         polygons = self._polygons_at(t)

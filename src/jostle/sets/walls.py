@@ -28,18 +28,21 @@ from jostle._tools.arrays import (
     finite,
     floats,
     frozen,
+    lowest,
     moved_to,
     place_of,
     read_only,
     table_entries,
 )
 from jostle.bodies import POINTS, Bodies
-from jostle.contacts import BY_NORMALS, Contacts, Cutoff, deepest, map_of_bodies, of_bodies, pairs_of_rows
+from jostle.contacts import BY_NORMALS, Contacts, Cutoff, Feet, deepest, map_of_bodies, of_bodies, pairs_of_rows
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.rows import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.interface import MANY
+from jostle.sets.balls import PairList
 from jostle.sets.base import BodySet, ConstraintSet, is_body_set
+from jostle.sets.cores import Cores, cores_of, obstacles
 from jostle.sets.surfaces import Crossing, Lines, Planes, Spheres, Step, Surfaces, crossed, movers
 
 # What all walls share: sets that act on each body alone.
@@ -84,6 +87,16 @@ class Walls(BodySet):
         self.moving = bodies.swell or not self.at_rest
         self._kept: dict[Any, Any] = {}
         """Walls at rest, all pairs, and all pairs and the map of a flat set, as arrays of each type."""
+
+    @property
+    def row_walls(self) -> Integers:
+        """The number of the wall of each constraint number."""
+        return np.arange(len(self.names))
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """The name of the wall of each constraint number."""
+        return tuple(self.names[k] for k in self.row_walls)
 
     @property
     def radii(self) -> Any:
@@ -241,11 +254,91 @@ class Walls(BodySet):
 
 
 class Obstacles(Walls):
-    """Walls behind which a body can be without an overlap; whether its centre goes through one is checked."""
+    """Walls behind which a body can be without an overlap; whether its centre goes through one is checked.
+
+    Corners of obstacles meet the edges of convex shapes, so that both are cores there; see `jostle.sets.cores`.
+    """
+
+    _list: PairList | None = None
+    """Cores that were near each other, for the next step."""
+
+    def cores(self, t: float) -> tuple[Array, Cores] | None:
+        """The corners of the obstacles and their cores, one for each wall; None for walls around the bodies."""
+        return None
+
+    @property
+    def row_walls(self) -> Integers:
+        walls, made_of = super().row_walls, self.cores(0.0) if self.bodies.has_cores else None
+        return walls if made_of is None else np.append(walls, np.repeat(walls, np.diff(made_of[1].start)))
+
+    @property
+    def _meets_cores(self) -> bool:
+        return self.bodies.has_cores and self.cores(0.0) is not None
+
+    def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
+        # The gaps and normals within the cutoff.
+        return self._of_cores(t, q, cutoff) if self._meets_cores else super().linearise(t, q, cutoff)
+
+    def gaps(self, t: float, q: Array) -> Array:
+        return self.linearise(t, q).gap if self._meets_cores else super().gaps(t, q)
+
+    def gap(self, t: float, q: ArrayLike) -> float:
+        return lowest(self.gaps(t, floats(q, name="q")), np.inf) if self._meets_cores else super().gap(t, q)
+
+    def _of_cores(self, t: float, q: Array, cutoff: Cutoff) -> Contacts:
+        """The rows of convex shapes: a corner of a body and a wall, or the edge of a body and a corner of the wall.
+
+        The second one has the number of the first corner of the core, and that of the corner after those of all walls.
+        """
+        made_of, (x, _, radii, length) = self.cores(t), self._at(t, q)
+        assert made_of is not None
+        assert radii is not None
+        y, walls = made_of
+        b = len(x)
+        limit = np.append(cutoff if of_bodies(cutoff) else np.full(b, cutoff), np.zeros(len(y)))
+        both, k = cores_of(self.bodies).and_others(walls), len(walls.rounding)
+        rows, self._list = both.near(np.concatenate([x, y]), limit, self._list)
+        (first, second), back = rows.pairs.T, rows.pairs[:, 0] >= b
+        of_wall = np.searchsorted(walls.start, second - b, side="right") - 1
+        pairs = np.stack([np.where(back, second, first), -1 - np.where(back, k + first - b, of_wall)], axis=1)
+        side = np.where(back, -1.0, 1.0)[:, None]
+        normal, parts = side * rows.normal, np.where(back[:, None], rows.feet, first[:, None])
+        weights = np.where(back[:, None], -np.stack([1.0 - rows.weight, rows.weight], axis=1), [-1.0, 0.0])
+        at = np.einsum("mk,mkd->md", -weights, x[parts]) + radii[parts[:, 0], None] * normal
+        corners = np.where(back[:, None], first[:, None], rows.feet) - b
+        share = np.where(back[:, None], [1.0, 0.0], np.stack([1.0 - rows.weight, rows.weight], axis=1))
+
+        def describe(row: int) -> str:
+            i, j = pairs[row].tolist()
+            return f"{self.bodies.body_name(i)} and {self.row_names[-1 - j]}"
+
+        def gap_at(time: float, some: Integers) -> Array:
+            later = self.cores(time)
+            assert later is not None
+            moved = np.einsum("mk,mkd->md", share[some], (later[0] - y)[corners[some]])
+            return np.asarray(rows.gap[some] + (normal[some] * moved).sum(axis=1))
+
+        return Contacts(
+            rows.gap,
+            BY_NORMALS,
+            pairs,
+            constraint_count=k + len(y),
+            length=length,
+            cutoff=cutoff,
+            describe=lambda row: (
+                f"{self.bodies.body_name(int(pairs[row, 0]))} and {self.row_names[-1 - pairs[row, 1]]}"
+            ),
+            at=x,
+            part_count=b,
+            gap_at=gap_at if self.moving else None,
+            normal=normal,
+            feet=Feet(parts, weights, at),
+            known=True,
+        )
 
     def crossing(self, step: Step) -> Crossing | None:
         """A wall that the centre of a body went through in a step, and the body; None if there is none."""
-        if step.linearised and self.convex_gaps and self.at_rest:
+        if self._meets_cores or (step.linearised and self.convex_gaps and self.at_rest):
             return None
         x, walls, radii, _ = self._at(step.times[0], step.ends[0])
         y = step.ends[1].reshape(x.shape)
@@ -459,6 +552,11 @@ class Outside(Obstacles):
             raise InvalidValue(f"radius must not be negative: {size.tolist()}")
         self.own_length = float(size.min()) or None
 
+    def cores(self, t: float) -> tuple[Array, Cores] | None:
+        surfaces = self._surfaces(t)
+        assert isinstance(surfaces, Spheres)
+        return surfaces.centre, obstacles(np.ones(len(surfaces.centre), np.int64), surfaces.radius)
+
     def _sizes_of(self, radius: Array, t: float) -> Array:
         """(k,) the radius of each obstacle."""
         if radius.shape not in ((), (1,), (len(self.names),)):
@@ -529,6 +627,9 @@ class Inside(Outside):
     convex_gaps = False
     curved = True
 
+    def cores(self, t: float) -> tuple[Array, Cores] | None:
+        return None
+
     def crossing(self, step: Step) -> Crossing | None:
         # A body whose centre a step took out of the container, a point by more than half the container's radius,
         # a body smaller than a tenth of it by more than a tenth.
@@ -590,6 +691,10 @@ class Segments(Obstacles):
         if array.size % 4:
             raise InvalidValue(f"ends of segments have shape (k, 2, 2), two points each; these have {array.shape}")
         return array.reshape(-1, 2, 2)
+
+    def cores(self, t: float) -> tuple[Array, Cores] | None:
+        ends = self._ends_at(self.ends, t)
+        return ends.reshape(-1, 2), obstacles(np.full(len(ends), 2), np.zeros(len(ends)))
 
     def _surfaces(self, t: float) -> Surfaces:
         ends = self._ends_at(self.ends, t)

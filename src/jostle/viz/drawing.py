@@ -4,7 +4,7 @@ Discs are to scale, walls are black lines, and orange bars between centres are c
 root of the force; with friction, a bar points along the whole force, and misses the centres. Gluey contacts that pull
 are purple. Bodies in space are drawn without perspective, and far bodies are hidden behind near ones; forces are not
 hidden, but fade with the distance. A ball that turns has a spot, in space six of them, so that one sees it roll. The
-balls of a clump are drawn as one body.
+balls of a clump are drawn as one body. Shapes in the plane are drawn with their rounding; those in space are refused.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ BALL_LAYERS = (
     (0.12, 0.36, 0.62),
 )
 """Discs that shade a ball: fraction of the radius, shift towards the light, and change of the lightness."""
+ARC = 33
+"""Points of the rounding of a corner."""
 OUTLINE = 0.1
 """Width of the outline of a disc, as a fraction of its diameter: wider ones would hide the colours of small discs."""
 SPOT_SIZE, SPOT_PLACE = 0.2, 0.62
@@ -256,6 +258,14 @@ class Picture:
         return as_seen(points, self.view)
 
     def _plane(self, ax: Axes, frame: Frame, values: Array) -> None:
+        made_of = self.scene.facts.parts
+        if made_of is not None and made_of.core is not None:
+            first = np.flatnonzero(np.diff(made_of.core, prepend=-1))
+            outlines = rounded(frame.x, self.scene.radii(frame.k), made_of.core)
+            style: dict[str, Any] = {"norm": self.key.norm, "cmap": self.key.cmap, "edgecolor": "0.35", "zorder": 2}
+            colours = np.ma.masked_invalid(values[first])
+            ax.add_collection(PolyCollection(outlines, array=colours, linewidth=0.5, **style))
+            return
         rows, images = self.scene.images(frame)
         scale = 72.0 / ax.figure.dpi * float((np.asarray(ax.bbox.size) / self.size).min())  # points, before the layout
         outline = float(np.clip(OUTLINE * scale * 2.0 * np.median(frame.radii), 0.1, 0.7)) if len(frame.radii) else 0.0
@@ -282,6 +292,8 @@ class Picture:
         draw_discs(ax, places, 2.0 * SPOT_SIZE * r, zorder=2.2, alpha=alpha, **style)
 
     def _space(self, ax: Axes, frame: Frame, values: Array) -> None:
+        if self.scene.facts.bodies.has_cores:
+            raise InvalidValue("shapes in space cannot be drawn yet: use jo.io.export(sol, 'run.csv') for their places")
         flat = self.flat(frame.x)
         order = np.argsort(flat[:, 2])
         base = self.key.to_rgba(np.ma.masked_invalid(values[order]))[:, :3]
@@ -320,7 +332,9 @@ class Picture:
         end = self.flat(np.concatenate([bars.end, bars.start[split] + shift]))
         force = np.concatenate([bars.force, bars.force[split]])
         part = np.sqrt(np.minimum(np.abs(force) / strongest, 1.0))
-        width = MAX_BAR_WIDTH[self.scene.d] * 2.0 * float(np.median(frame.radii)) * part
+        bodies = self.scene.facts.bodies
+        size = bodies.parts.length if bodies.parts is not None and bodies.has_cores else float(np.median(frame.radii))
+        width = MAX_BAR_WIDTH[self.scene.d] * 2.0 * size * part
         along = (end - start)[:, :2]
         length = np.linalg.norm(along, axis=1, keepdims=True)
         aside = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.where(length > 0, length, 1.0) * width[:, None] / 2.0
@@ -342,6 +356,27 @@ class Picture:
             ax.plot(*np.stack([corner, corner + length * axis]).T, color="0.45", linewidth=1.0)
             right, up = corner + 1.35 * length * axis
             ax.text(right, up, name, color="0.3", ha="center", va="center", fontsize="small")
+
+
+def rounded(x: Array, radii: Array, core: Integers) -> list[Array]:
+    """The outlines (k, 2) of convex cores in the plane, by their corners x (b, 2), counter-clockwise, and roundings.
+
+    >>> square = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
+    >>> outline, = rounded(square, np.full(4, 0.5), np.zeros(4, int))
+    >>> outline.max(axis=0).tolist(), outline.min(axis=0).tolist()
+    ([1.5, 1.5], [-0.5, -0.5])
+    """
+    number = np.arange(len(x))
+    first = np.searchsorted(core, core)
+    last = np.searchsorted(core, core, side="right") - 1
+    after, before = x[np.where(number == last, first, number + 1)], x[np.where(number == first, last, number - 1)]
+    (ax, ay), (bx, by) = (after - x).T, (x - before).T
+    angle = np.arctan2(-bx, by)  # of the normal of the edge before a corner
+    turn = np.mod(np.arctan2(-ax, ay) - angle, 2.0 * np.pi)
+    turn = np.where(first == last, 2.0 * np.pi, turn)
+    angles = angle[:, None] + turn[:, None] * np.linspace(0.0, 1.0, ARC)
+    points = x[:, None] + radii[:, None, None] * np.stack([np.cos(angles), np.sin(angles)], axis=2)
+    return [part.reshape(-1, 2) for part in np.split(points, np.flatnonzero(np.diff(core)) + 1)]
 
 
 def draw_discs(ax: Axes, x: Array, across: Array, **style: Any) -> EllipseCollection:

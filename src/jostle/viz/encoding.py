@@ -169,6 +169,8 @@ class Encoder:
     def of(cls, scene: Scene, quantities: Given | None = None) -> Encoder:
         first = scene.frame(0)
         seen = scene.view(first).holding(np.stack(scene.ways)).wider(0.02)
+        if scene.facts.bodies.has_cores:
+            raise InvalidValue("the viewer does not show shapes yet: use jo.viz.draw or jo.viz.animate")
         radii = None if scene.radii_change else scene.radii(0)
         if radii is not None:
             radii[radii <= 0.0] = scene.point

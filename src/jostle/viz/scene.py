@@ -442,8 +442,11 @@ class Scene:
         whole = n * (p[shown] / self.impulse_time(k))[:, None] + along
         unit = whole / np.linalg.norm(whole, axis=1)[:, None]
         touched = start + radii[i, None] * n
-        end = touched + np.where(between, radii[j], 0.0)[:, None] * unit
-        return Bars(touched - radii[i, None] * unit, end, f, rows), carried
+        made_of = self.facts.parts
+        half = np.full(len(i), made_of.length) if made_of is not None and made_of.core is not None else None
+        one, other = (radii[i], radii[j]) if half is None else (half, half)
+        end = touched + np.where(between, other, 0.0)[:, None] * unit
+        return Bars(touched - one[:, None] * unit, end, f, rows), carried
 
     @property
     def _no_bars(self) -> Bars:

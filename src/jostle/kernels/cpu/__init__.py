@@ -12,6 +12,7 @@ from jostle.kernels.cpu import (
     grip_rows,
     grips,
     levers,
+    polygons,
     polyhedra,
     sparse,
 )  # fmt: skip
@@ -28,6 +29,7 @@ __all__ = [
     "grip_rows",
     "grips",
     "levers",
+    "polygons",
     "polyhedra",
     "sparse",
 ]
