@@ -124,6 +124,8 @@ class Bodies:
         Which balls belong to which body. None: each body is one ball.
     called : str, default "body"
         What a body is called: "ball", "clump", "person".
+    cores : Cores, optional
+        The convex cores of shapes, for obstacles; see `jostle.sets.cores`. None: bodies are balls.
 
     Examples
     --------
@@ -139,6 +141,7 @@ class Bodies:
     inertia: Array | None = None
     parts: Parts | None = None
     called: str = "body"
+    cores: Any = None
     _kept: dict[tuple[int, type], Sizes] = field(default_factory=dict, init=False, repr=False)
     """Radii that do not depend on time, as arrays of each type."""
     _metrics: list[Metric] = field(default_factory=list, init=False, repr=False)

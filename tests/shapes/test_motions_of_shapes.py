@@ -206,3 +206,79 @@ def test_a_bar_that_is_hit_at_its_end_conserves_momentum_and_angular_momentum():
         assert abs(sol.spin[-1, 0]) > 0.5
         if e == 1.0:
             np.testing.assert_allclose(kinetic[-1], kinetic[0], rtol=1e-9)
+
+
+GROUND = jo.HalfSpace([0.0, 0.0, 1.0])
+
+
+def test_a_tower_of_boxes_stands_in_space():
+    n, h = 4, 5e-3
+    q0 = np.array([[0.0, 0.0, 0.5 + k] for k in range(n)])
+    within = jo.Shapes([jo.shapes.Box([1.0, 1.0, 1.0])] * n) & GROUND
+    sol = jo.solve(jo.Motion(q0=q0, force=[0.0, 0.0, -G], law=jo.Coulomb(0.5), within=within), jo.Maury(), t=0.2, h=h)
+    assert abs(sol.q - q0).max() < 1e-5
+    assert len(sol.multipliers[-1]) == 4 * n
+    np.testing.assert_allclose(np.mean([p[-4:].sum() for p in sol.multipliers[1:]]), n * G * h, rtol=1e-4)
+
+
+def test_a_tall_box_tips_on_an_incline_in_space_as_in_the_plane():
+    b, height, slope, h = 1.0, 2.0, np.radians(35.0), 1e-3
+    up = np.array([-np.sin(slope), 0.0, np.cos(slope)])
+    box = jo.shapes.Box([b, b, height], rounding=SHARP)
+    turned = [np.cos(slope / 2.0), 0.0, -np.sin(slope / 2.0), 0.0]
+    problem = body(
+        box, jo.HalfSpace(up), height / 2.0 * up, force=[0.0, 0.0, -G], orientation0=turned, law=jo.Coulomb(1.0)
+    )
+    np.testing.assert_allclose(np.linalg.norm(first_step(problem, h=h).spin[-1]) / h, 0.965306438, rtol=1e-6)
+
+
+def test_shapes_in_space_fall_on_each_other_without_deep_overlaps_and_are_saved(tmp_path):
+    shapes = [
+        jo.shapes.Box([1.0, 0.6, 0.4]),
+        jo.shapes.Capsule(1.0, 0.25),
+        jo.shapes.Ball(0.3),
+        jo.shapes.Box([0.5] * 3),
+    ]
+    q0 = [[0.0, 0.0, 1.0], [1.2, 0.0, 1.2], [0.0, 0.1, 2.0], [0.2, 0.3, 2.8]]
+    turned = np.array([[1.0, 0.3, 0.0, 0.2], [1.0, 0.0, 0.5, 0.0], [1.0, 0.0, 0.0, 0.0], [1.0, 0.4, 0.4, 0.0]])
+    problem = jo.Motion(
+        q0=q0, orientation0=turned, force=[0.0, 0.0, -G], law=jo.Coulomb(0.4),
+        within=jo.Shapes(shapes) & GROUND & jo.Outside([0.0, 0.0, 0.0], 0.4),
+    )  # fmt: skip
+    sol = jo.solve(problem, jo.Maury(), t=0.6, h=5e-3)
+    assert sol.overlap < 1e-2
+    found = jo.io.read(jo.io.write(sol, tmp_path / "run.vtkhdf", dtype="float64"))
+    np.testing.assert_array_equal(found.q, sol.q)
+    np.testing.assert_array_equal(found.facts.parts.core, problem.bodies.parts.core)
+    acting = sol.multipliers[-1] != 0.0
+    np.testing.assert_allclose(found.contact_points(-1), sol.contact_points(-1)[acting], atol=1e-12)
+    with pytest.raises(jo.errors.InvalidValue, match="shapes in space cannot be drawn yet"):
+        jo.viz.draw(sol)
+
+
+def test_the_edge_of_a_bar_rests_on_the_corner_of_an_obstacle():
+    """A bar that lies on the tip of a triangle: the force acts at the tip."""
+    tip = jo.Polygons([(-1.0, -1.0), (1.0, -1.0), (0.0, 0.0)])
+    bar = body(jo.shapes.Box([2.0, 0.2]), tip, [0.0, 0.1], force=[0.0, -G], law=jo.Coulomb(0.5))
+    sol = jo.solve(bar, jo.Maury(), t=0.1, h=0.01)
+    np.testing.assert_allclose(sol.contact_points(-1), [[0.0, 0.0]], atol=1e-7)
+    np.testing.assert_allclose(sol.multipliers[-1], G * 0.01, rtol=1e-6)
+
+
+def test_shapes_that_are_not_taken_yet_are_refused():
+    with pytest.raises(jo.errors.InvalidValue, match="cannot be a body yet: use polygons"):
+        jo.Shapes([jo.shapes.Ellipsoid([1.0, 0.5])])
+
+
+def test_capsules_alone_are_in_space_where_positions_are():
+    capsules = jo.Shapes([jo.shapes.Capsule(1.0, 0.2)] * 2) & GROUND & jo.Outside([0.0, 0.0, 0.0], 0.5)
+    problem = jo.Motion(q0=[[0.0, 0.0, 1.0], [0.2, 0.1, 1.6]], force=[0.0, 0.0, -G], within=capsules)
+    sol = jo.solve(problem, jo.Maury(), t=0.3, h=0.01)
+    assert problem.bodies.parts.arms.shape == (4, 3)
+    assert sol.overlap < 1e-2
+    assert sol.q[-1, 0, 2] > 0.7 - 2e-3
+
+
+def test_walls_with_radii_of_their_own_are_refused():
+    with pytest.raises(jo.errors.InvalidValue, match="leave out its radii="):
+        jo.Shapes([jo.shapes.Box([1.0, 1.0])]) & jo.HalfSpace([0.0, 1.0], radii=0.1)

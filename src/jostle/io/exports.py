@@ -23,7 +23,7 @@ import os
 import zipfile
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import accumulate
+from itertools import accumulate, repeat
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,8 @@ def turns(sol: Solution) -> Iterable[Turned | None]:
     """How bodies are turned and turn in each frame; None if they do not."""
     if sol.orientation is None or sol.spin is None or sol.tangential is None or sol.rolling is None:
         return [None] * len(sol.t)
-    return map(Turned, sol.orientation, sol.spin, sol.tangential, sol.rolling)
+    points = repeat(None) if sol.points is None else sol.points
+    return map(Turned, sol.orientation, sol.spin, sol.tangential, sol.rolling, points)
 
 
 Export = Callable[[Solution, Path], object]

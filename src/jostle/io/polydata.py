@@ -345,7 +345,8 @@ class Converter:
             along = np.zeros((len(p), 3))
             along[:, : self.d] = tangential[active]
             at = np.full((len(p), 3), np.nan)
-            at[:, : self.d] = contact_points(*everyone, pair, n)
+            known = turned.points
+            at[:, : self.d] = contact_points(*everyone, pair, n) if known is None else known[active]
             more = {"tangential": along, "rolling": self._in_space(rolling[active]), "point": at}
             more = {name: each.astype(self.dtype) for name, each in more.items()}
         ends = self._ends(body, first, second)

@@ -324,6 +324,7 @@ class Writer(GrowingFile):
         spin: ArrayLike | None = None,
         tangential: ArrayLike | None = None,
         rolling: ArrayLike | None = None,
+        points: ArrayLike | None = None,
     ) -> None:
         """Add a frame.
 
@@ -355,6 +356,8 @@ class Writer(GrowingFile):
             Impulses of friction in the contacts. Default: 0.
         rolling : array_like, shape (m, 1) or (m, 3), optional
             Angular impulses of rolling resistance in the contacts. Default: 0.
+        points : array_like, shape (m, d), optional
+            Where contacts act. None: on the surfaces of their first balls.
         """
         self._check_open()
         turned = None
@@ -366,6 +369,7 @@ class Writer(GrowingFile):
                 np.asarray(np.zeros(given.shape[:1] + (3,) * (axes == 3)) if spin is None else spin),
                 np.asarray(np.zeros((m, d)) if tangential is None else tangential),
                 np.asarray(np.zeros((m, axes)) if rolling is None else rolling),
+                None if points is None else np.asarray(points),
             )
         self._pending.add_frame(t, impulse_time, (q, u, radii, pairs, multipliers, normals), walls, turned)
         self.commit_if_due()

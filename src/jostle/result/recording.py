@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from jostle._tools.arrays import Array, Booleans, Integers, lowest, moved_to, place_of, read_only, to_host
 from jostle._tools.rotations import AXES
-from jostle.bodies import UNTURNED
+from jostle.bodies import UNTURNED, contact_points
 from jostle.contacts import Contacts, by_pair
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric
@@ -394,6 +394,8 @@ class Turned(NamedTuple):
     spin: Array
     tangential: Array
     rolling: Array
+    points: Array | None = None
+    """Where contacts act, if `contact_points` does not say it."""
 
     @staticmethod
     def of(state: State) -> Turned | None:
@@ -409,7 +411,23 @@ class Turned(NamedTuple):
         if tangential is None or rolling is None:
             d = state.q.shape[-1]
             tangential, rolling = np.zeros((0, d)), np.zeros((0, AXES[d]))
-        return Turned(orientation, spin, tangential, rolling)
+        return Turned(orientation, spin, tangential, rolling, _points(state))
+
+
+def _points(state: State) -> Array | None:
+    """(m, d) where contacts act on the surfaces of their first bodies, those between corners of shapes, too.
+
+    Points of contact move with the corners that carry them in the step.
+    """
+    if not state.pose.bodies.has_cores:
+        return None
+    x, contacts = state.centres, state.contacts
+    if not isinstance(contacts, Contacts) or contacts.feet is None or contacts.at is None:
+        return np.zeros((0, x.shape[1]))
+    points = contact_points(x, state.pose.bodies.radii_at(state.t), contacts.pairs, contacts.normals)
+    parts, weights, before = contacts.feet
+    carried = before + np.einsum("mk,mkd->md", np.maximum(-weights, 0.0), (x - contacts.at.reshape(x.shape))[parts])
+    return np.where(np.isfinite(before), carried, points)
 
 
 class Frame(NamedTuple):
@@ -482,7 +500,9 @@ class MemorySaver(Saver):
 
 def turned_frames(turned: tuple[Turned, ...]) -> dict[str, Any]:
     """The orientations, spins and impulses of friction of saved states, as a `Solution` keeps them."""
+    points = tuple(one.points for one in turned)
     return {
+        **({} if points[0] is None else {"points": points}),
         "orientation": read_only(np.stack([one.orientation for one in turned])),
         "spin": read_only(np.stack([one.spin for one in turned])),
         "tangential": tuple(one.tangential for one in turned),

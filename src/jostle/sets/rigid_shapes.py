@@ -28,7 +28,7 @@ from jostle.contacts import BY_NORMALS, Contacts, Cutoff
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.balls import PairList
 from jostle.sets.base import BodySet, ConstraintSet, Intersection, parts
-from jostle.sets.cores import Cores, feet_of
+from jostle.sets.cores import Cores, feet_of, solids_of
 from jostle.shapes import Core, Shape
 
 FIRST_SEARCH_RADIUS, SEARCH_FACTOR = 0.1, 4.0
@@ -41,10 +41,10 @@ PROPERTIES = "arms", "axes", "inertia"
 
 @check_arguments
 class Shapes(BodySet):
-    """Rigid bodies of convex shapes, which do not overlap: boxes, polygons, capsules, and compounds of them.
+    """Rigid bodies of convex shapes, which do not overlap: boxes, polygons, polyhedra, capsules, and compounds of them.
 
     A body of the problem has one of `jostle.shapes`, and q is its centre of mass. Its inertia is that of its shape,
-    with one density. Two faces that touch have contacts at both ends of their common part, so that towers stand.
+    with one density. Two faces that touch have contacts at the corners of their common part, so that towers stand.
 
     Parameters
     ----------
@@ -83,15 +83,20 @@ class Shapes(BodySet):
         made = [known.setdefault(id(shape), _Made(shape)) for shape in self.shapes]
         sizes, rounding = (np.concatenate([getattr(one, name) for one in made]) for name in ("corners", "rounding"))
         owner = np.repeat(np.arange(len(made)), [len(one.corners) for one in made])
-        self.cores = Cores(np.append(0, np.cumsum(sizes)), rounding, owner)
+        each = list({id(shape): shape for shape in self.shapes}.values())
+        kind, solids = None, None
+        if self.shapes[0].dimension == 3:
+            first = dict(zip(map(id, each), np.cumsum([0, *(len(one.cores) for one in each)]), strict=False))
+            kind = np.concatenate([first[id(one)] + np.arange(len(one.cores)) for one in self.shapes])
+            solids = solids_of([core for one in each for core in one.cores])
+        self.cores = Cores(np.append(0, np.cumsum(sizes)), rounding, owner, kind, solids)
         self._list: PairList | None = None
         arms, axes, inertia = (np.concatenate([getattr(one, name) for one in made]) for name in PROPERTIES)
-        each = {id(shape): shape for shape in self.shapes}.values()
         length, core = min(one.size for one in each) / 2.0, np.repeat(np.arange(len(sizes)), sizes)
         self.parts = Parts(owner[core], arms, axes, inertia, length, core)
         kinds = {type(shape).__name__.lower() for shape in each}
         called = kinds.pop() if len(kinds) == 1 else "body"
-        self.bodies = Bodies(rounding[core], apart=True, parts=self.parts, called=called)
+        self.bodies = Bodies(rounding[core], apart=True, parts=self.parts, called=called, cores=self.cores)
 
     def __repr__(self) -> str:
         return f"Shapes({len(self.shapes)} {self.bodies.several})"
@@ -120,7 +125,7 @@ class Shapes(BodySet):
             at=x,
             part_count=len(x),
             normal=rows.normal,
-            feet=feet_of(rows, x, self.bodies.radii_at(t)[rows.pairs[:, 1]]),
+            feet=feet_of(rows, x, self.bodies.radii_at(t)[rows.pairs[:, 0]]),
             known=True,
         )
 
@@ -191,9 +196,8 @@ class _Made:
 
     def __init__(self, shape: Shape):
         cores: tuple[Core, ...] = shape.cores
-        smooth = [core for core in cores if core.semi_axes is not None]
-        if shape.dimension != 2 or smooth:
-            raise InvalidValue(f"{shape!r} cannot be a body yet: use polygons, boxes, capsules and discs in the plane")
+        if any(core.semi_axes is not None for core in cores):
+            raise InvalidValue(f"{shape!r} cannot be a body yet: use polygons, boxes, hulls, capsules and balls")
         self.corners = np.array([len(core.vertices) for core in cores])
         self.rounding = np.array([core.radius for core in cores])
         arms = np.concatenate([core.vertices for core in cores])

@@ -42,7 +42,7 @@ from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.kernels.interface import MANY
 from jostle.sets.balls import PairList
 from jostle.sets.base import BodySet, ConstraintSet, is_body_set
-from jostle.sets.cores import Cores, cores_of, obstacles
+from jostle.sets.cores import Cores, obstacles
 from jostle.sets.surfaces import Crossing, Lines, Planes, Spheres, Step, Surfaces, crossed, movers
 
 # What all walls share: sets that act on each body alone.
@@ -75,7 +75,9 @@ class Walls(BodySet):
         self._set_bodies(POINTS if radii is None else Bodies(radii))
 
     def for_bodies(self, bodies: Bodies) -> ConstraintSet:
-        own = self.bodies.radii is not None
+        own = self.bodies.radii is not None and not self.bodies.has_cores  # roundings are those of shapes
+        if own and bodies.has_cores:
+            raise InvalidValue(f"{self!r} stands beside Shapes, which have roundings: leave out its radii=")
         if own and bodies.parts is None and bodies.called == self.bodies.called:
             return self
         wall = copy(self)
@@ -296,17 +298,16 @@ class Obstacles(Walls):
         y, walls = made_of
         b = len(x)
         limit = np.append(cutoff if of_bodies(cutoff) else np.full(b, cutoff), np.zeros(len(y)))
-        both, k = cores_of(self.bodies).and_others(walls), len(walls.rounding)
+        both, k = self.bodies.cores.and_others(walls), len(walls.rounding)
         rows, self._list = both.near(np.concatenate([x, y]), limit, self._list)
         (first, second), back = rows.pairs.T, rows.pairs[:, 0] >= b
         of_wall = np.searchsorted(walls.start, second - b, side="right") - 1
         pairs = np.stack([np.where(back, second, first), -1 - np.where(back, k + first - b, of_wall)], axis=1)
         side = np.where(back, -1.0, 1.0)[:, None]
-        normal, parts = side * rows.normal, np.where(back[:, None], rows.feet, first[:, None])
-        weights = np.where(back[:, None], -np.stack([1.0 - rows.weight, rows.weight], axis=1), [-1.0, 0.0])
-        at = np.einsum("mk,mkd->md", -weights, x[parts]) + radii[parts[:, 0], None] * normal
-        corners = np.where(back[:, None], first[:, None], rows.feet) - b
-        share = np.where(back[:, None], [1.0, 0.0], np.stack([1.0 - rows.weight, rows.weight], axis=1))
+        normal, weights, own = side * rows.normal, side * rows.weights, rows.parts < b
+        parts, of_body = np.where(own, rows.parts, 0), np.where(own, weights, 0.0)
+        at = np.einsum("mk,mkd->md", -of_body, x[parts]) + radii[pairs[:, 0], None] * normal
+        corners, share = np.where(own, 0, rows.parts - b), np.where(own, 0.0, weights)
 
         def describe(row: int) -> str:
             i, j = pairs[row].tolist()
@@ -332,7 +333,7 @@ class Obstacles(Walls):
             part_count=b,
             gap_at=gap_at if self.moving else None,
             normal=normal,
-            feet=Feet(parts, weights, at),
+            feet=Feet(parts, of_body, at),
             known=True,
         )
 

@@ -445,6 +445,8 @@ class Scene:
         made_of = self.facts.parts
         half = np.full(len(i), made_of.length) if made_of is not None and made_of.core is not None else None
         one, other = (radii[i], radii[j]) if half is None else (half, half)
+        if half is not None and self.sol.points is not None:  # obstacles touch edges, too
+            touched = np.asarray(self.sol.points[k], dtype=float)[shown]
         end = touched + np.where(between, other, 0.0)[:, None] * unit
         return Bars(touched - one[:, None] * unit, end, f, rows), carried
 
