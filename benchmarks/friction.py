@@ -1,9 +1,10 @@
-"""Friction on a settled pile: ``python benchmarks/friction.py [--quick]``.
+"""Friction on a settled pile: ``python benchmarks/friction.py [--quick | --sides 10 16 22]``.
 
 The box of spheres of `spheres.py` falls with Coulomb's law (mu = 0.3) at a tolerance of 1e-4 until it is settled. Then
 the same next steps are made without friction, with the convex law and with Coulomb's law, at 1e-4 and at 1e-6: sweeps
 and milliseconds of a step, how many steps missed the tolerance, and the residuals of the last one. `natural` is the
-residual of the natural map, |p - P_K(p - rho (s + mu |s_T| n))| over |u - w|.
+residual of the natural map, |p - P_K(p - rho (s + mu |s_T| n))| over |u - w|. The last line of a pile starts from its
+positions and velocities alone, without the impulses of the step before.
 
 Last, what a contact costs in a sweep, in nanoseconds of CPU time: between balls, and between clumps of two balls.
 """
@@ -38,8 +39,11 @@ def settled(side: int, t: float) -> tuple[Any, float, Any]:
     return problem, h, state
 
 
-def steps(problem: Any, h: float, state: Any, law: str, tol: float, number: int) -> dict[str, Any]:
-    """Some steps by one law: how many sweeps and milliseconds each takes, and how many missed."""
+def steps(problem: Any, h: float, state: Any, law: str, tol: float, number: int, cold: bool = False) -> dict[str, Any]:
+    """Some steps by one law: how many sweeps and milliseconds each takes, and how many missed.
+
+    A cold start has the positions and velocities of the state, and not its impulses.
+    """
     laws = {"none": jo.Restitution(0.0), "convex": jo.laws.ConvexFriction(MU), "coulomb": problem.law}
     mass = 1.0 / problem.mass.of_bodies(len(state.q))
     spin = {} if law == "none" else {"spin0": state.spin}
@@ -47,7 +51,7 @@ def steps(problem: Any, h: float, state: Any, law: str, tol: float, number: int)
         q0=state.q, v0=state.u, force=problem.constant_force, mass=mass, within=problem.within, law=laws[law], **spin
     )
     scheme = jo.Maury(solver=jo.GaussSeidel(tol=tol, max_iterations=MOST_SWEEPS))
-    now = state if law == "coulomb" else State(0.0, pile.pose0, pile.w0)
+    now = State(0.0, pile.pose0, pile.w0) if cold or law != "coulomb" else state
     sweeps, milliseconds, missed = [], [], 0
     for _ in range(number):
         begin = time.perf_counter()
@@ -57,8 +61,8 @@ def steps(problem: Any, h: float, state: Any, law: str, tol: float, number: int)
         missed += not now.projection.converged
     P = now.projection
     return {
-        "law": law, "tol": tol, "N": len(state.q), "contacts": len(now.multipliers), "sweeps": float(np.mean(sweeps)),
-        "most": max(sweeps), "missed": missed, "ms": float(np.mean(milliseconds)),
+        "law": law, "cold": cold, "tol": tol, "N": len(state.q), "contacts": len(now.multipliers),
+        "sweeps": float(np.mean(sweeps)), "most": max(sweeps), "missed": missed, "ms": float(np.mean(milliseconds)),
         "median_ms": float(np.median(milliseconds)), "worst": P.residual.worst, "natural": P.residual.natural,
     }  # fmt: skip
 
@@ -94,24 +98,26 @@ def of_a_contact(two: bool, few: int = 20, many: int = 140) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="1000 spheres instead of 10 648, under a minute")
+    parser.add_argument("--sides", nargs="*", type=int, help="piles of these numbers of spheres, cubed")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", jo.errors.ThrownUp)  # the convex law throws bodies up
-    problem, h, state = settled(10 if arguments.quick else 22, 16.0)
-    cases = [("none", 1e-4), ("convex", 1e-4), ("coulomb", 1e-4), ("coulomb", 1e-6)]
-    rows = [steps(problem, h, state, law, tol, 25) for law, tol in cases]
-    for row in rows:
-        print(
-            "  ".join(
+    cases = [("none", 1e-4), ("convex", 1e-4), ("coulomb", 1e-4), ("coulomb", 1e-6), ("coulomb", 1e-6, True)]
+    found = []
+    for side in arguments.sides or [10 if arguments.quick else 22]:
+        problem, h, state = settled(side, 16.0)
+        rows = [steps(problem, h, state, law, tol, 25, *cold) for law, tol, *cold in cases]
+        for row in rows:
+            words = (
                 f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()
             )
-        )
+            print("  ".join(words), flush=True)
+        found.append({"friction": rows, "coulomb_over_none": rows[2]["ms"] / rows[0]["ms"]})
     prices = [of_a_contact(two) for two in (False, True)]
     for price in prices:
         print(f"{price['bodies']}: {price['ns']:.1f} ns a contact and sweep, {price['contacts']} contacts")
     ratio = prices[1]["ns"] / prices[0]["ns"]
     print(f"clumps / balls {ratio:.1f}")
-    given = {"coulomb_over_none": rows[2]["ms"] / rows[0]["ms"], "prices": prices, "clumps_over_balls": ratio}
-    print(json.dumps({"friction": rows, **given}))
+    print(json.dumps({"piles": found, "prices": prices, "clumps_over_balls": ratio}))
 
 
 if __name__ == "__main__":

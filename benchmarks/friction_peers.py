@@ -1,4 +1,4 @@
-"""Friction beside pymunk, Box2D and MuJoCo: ``python benchmarks/friction_peers.py [--quick] [--only box discs ...]``.
+"""Friction beside pymunk, Box2D, MuJoCo: ``python benchmarks/friction_peers.py [--quick] [--only box ...] [--seed 1]``.
 
 Each scene is the same for all programs: radii, masses, moments of inertia, friction coefficient, gravity and time step.
 
@@ -115,9 +115,9 @@ def heap(shape: tuple[int, ...], settling: float, resting: float, seed: int = 0)
     return Scene(q0, radii, (radii / RADIUS) ** d, walls, gravity, settling, resting)
 
 
-def box(shape: tuple[int, int], settling: float, resting: float) -> Scene:
+def box(shape: tuple[int, int], settling: float, resting: float, seed: int = 0) -> Scene:
     """The discs of a heap in a box with a level floor."""
-    discs = heap(shape, settling, resting)
+    discs = heap(shape, settling, resting, seed)
     return replace(discs, gravity=np.array([0.0, -GRAVITY]))
 
 
@@ -476,10 +476,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="200 bodies, 5 rows of 5, 0.5 s of rest: less than 50 s")
     parser.add_argument("--only", nargs="*", choices=SCENES, default=SCENES)
+    parser.add_argument("--seed", type=int, default=0, help="of the radii and of the start of the discs in the box")
     arguments = parser.parse_args()
-    quick = arguments.quick
+    quick, seed = arguments.quick, arguments.seed
     scenes = {
-        "box": box((20, 10), 2.0, 1.0) if quick else box((25, 40), 5.0, 2.0),
+        "box": box((20, 10), 2.0, 1.0, seed) if quick else box((25, 40), 5.0, 2.0, seed),
         "discs": heap((20, 10), 1.0, 0.5) if quick else heap((100, 20), 3.0, 10.0),
         "spheres": heap((10, 5, 4), 1.0, 0.5) if quick else heap((20, 10, 10), 2.0, 2.0),
         "wall": wall_of_discs(5, 1.0, 0.5) if quick else wall_of_discs(10, 3.0, 10.0),

@@ -1,11 +1,12 @@
 """Spheres and people on a GPU, beside the same steps on all cores.
 
-    python benchmarks/gpu.py [--quick] [--only bound scale box friction agree people]
+    python benchmarks/gpu.py [--quick] [--only bound scale box friction settled agree people]
 
 bound   the memory's bandwidth (a copy), and a sweep of a shaken lattice beside what its bytes would take
 scale   one step of a lattice that is pressed together, from 10^4 to 10^7 spheres: time a step and a row, bytes a row
 box     SCoPI's box of spheres, falling, colliding, settling: steps a second, and the same steps on all cores
 friction  the same box with Coulomb's law, mu = 0.3
+settled the same box with friction when its spheres have come to rest, on the GPU alone
 agree   the same box on both for 100 steps: positions, energy, momentum, overlaps; beside it two runs on the CPU whose
         tolerances differ by a factor of ten
 people  a hall that is left by ten exits, on the GPU until it is empty, on all cores for a while: time a step on both
@@ -158,7 +159,7 @@ def box(quick: bool, mu: float = 0.0) -> list[dict[str, Any]]:
         for moment in moments[: 2 if quick else None]:
             steps.until(moment, h)
             here = steps.here()
-            for tol in (1e-4, 1e-6) if mu == 0.0 else (1e-4,):  # settled piles with friction stall before 1e-6
+            for tol in (1e-4, 1e-6) if mu == 0.0 else (1e-4,):
                 row = {"N": side**3, "tol": tol, "t": moment, **moment_of(problem, h, here, tol, 2 if quick else 5)}
                 print(
                     f"{side**3:9d} {tol:6.0e} {moment:5.1f} {row['rows']:9d} {row['active']:9d}"
@@ -167,6 +168,38 @@ def box(quick: bool, mu: float = 0.0) -> list[dict[str, Any]]:
                     f" {row['cores_over_gpu']:9.1f}",
                     flush=True,
                 )
+                found.append(row)
+    return found
+
+
+MOST_SWEEPS = 5000
+"""Largest number of sweeps of a step of a settled pile; steps that need more are counted as missed."""
+
+
+def settled(quick: bool) -> list[dict[str, Any]]:
+    """Steps of piles with friction at several moments, which are reached at 1e-4; sweeps of each step."""
+    found = []
+    for side, moments in ((46, (4.0, 8.0)), (100, (1.0, 2.2, 4.0))):
+        problem, h, _ = box_of_spheres(side, mu=0.3)
+        steps = Steps(problem, jo.Maury(solver=jo.GaussSeidel(tol=1e-4)), "cuda")
+        for moment in moments[: 1 if quick else None]:
+            begin = time.perf_counter()
+            steps.until(moment, h)
+            here, reached = steps.here(), time.perf_counter() - begin
+            speed = float(np.sqrt((here.u**2).sum(axis=1).mean()))
+            print(f"{side**3} spheres at t = {moment:g} after {reached:.0f} s, rms velocity {speed:.2e}", flush=True)
+            for tol in (1e-4, 1e-6):
+                solver = jo.GaussSeidel(tol=tol, max_iterations=MOST_SWEEPS, budget=True)
+                run = Steps(problem, jo.Maury(solver=solver), "cuda", here)
+                run.step(h)
+                rows = [run.step(h) for _ in range(3 if quick else 10)]
+                sweeps, ms = [row["iterations"] for row in rows], float(np.mean([row["ms"] for row in rows]))
+                row = {
+                    "N": side**3, "t": moment, "tol": tol, "contacts": rows[-1]["rows"], "active": rows[-1]["active"],
+                    "sweeps": float(np.mean(sweeps)), "most": max(sweeps), "rms": speed, "ms": ms,
+                    "missed": sum(row["residual"] > tol for row in rows), "steps_a_second": 1e3 / ms,
+                }  # fmt: skip
+                print("  ".join(f"{key} {value:.4g}" for key, value in row.items()), flush=True)
                 found.append(row)
     return found
 
@@ -262,7 +295,8 @@ def people(quick: bool) -> dict[str, float]:
 
 
 PARTS: dict[str, Callable[[bool], Any]] = {
-    "bound": bound, "scale": scale, "agree": agree, "box": box, "friction": partial(box, mu=0.3), "people": people,
+    "bound": bound, "scale": scale, "agree": agree, "box": box, "friction": partial(box, mu=0.3), "settled": settled,
+    "people": people,
 }  # fmt: skip
 
 

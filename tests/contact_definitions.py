@@ -40,7 +40,7 @@ from jostle.kernels.reference.dense import (
 from jostle.kernels.reference.levers import LOCAL_STEPS
 from jostle.kernels.reference.polygons import EDGE, SAME
 from jostle.kernels.reference.residuals import ratios
-from jostle.kernels.reference.sweeps import DAMPING, FAR, RISE, WINDOW, damped, next_test
+from jostle.kernels.reference.sweeps import FAR, RISE, WINDOW, damped, least_damping, next_test
 
 # --- dense ---
 
@@ -413,7 +413,7 @@ def accelerated_sweeps(A: Any, s0: Array, p: Array, stop: Stop, laws: Laws | Non
     p, y, x = p.copy(), p.copy(), A.T @ p
     v, theta, lowest, restart, tested = x.copy(), 1.0, np.inf, False, 0
     before, kept = np.full(len(rows), -np.inf), np.ones(len(rows), dtype=bool)
-    damping, steps, steps_before = DAMPING, 0.0, np.inf
+    damping, steps, steps_before = least_damping(tol), 0.0, np.inf
     for iteration in range(max_iterations):
         if iteration == tested:
             tested = next_test(iteration, every)
@@ -442,7 +442,7 @@ def accelerated_sweeps(A: Any, s0: Array, p: Array, stop: Stop, laws: Laws | Non
         lowest = objective
         if (iteration + 1) % WINDOW == 0:
             restart = restart or (coulomb and steps > steps_before)
-            damping = damped(damping, steps, steps_before)
+            damping = damped(damping, steps, steps_before, least_damping(tol))
             steps, steps_before = 0.0, steps
     return A.T @ p, p, max_iterations
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from jostle._tools.arrays import Array, Integers
-from jostle.kernels.reference.polyhedra import EDGE, MOST_POINTS, SAME, SolidRows, Solids
+from jostle.kernels.reference.polyhedra import EDGE, MOST_POINTS, SAME, TOUCHING, SolidRows, Solids
 from jostle.shapes import Core
 from jostle.shapes.shape import polygon_normal
 
@@ -32,11 +32,11 @@ def near_solids(
     for a, b in zip(i, j, strict=True):
         both, limit = rounding[a] + rounding[b], cutoff[a] + cutoff[b]
         n = farthest_apart(cores[a], cores[b])
-        for gap, sign, pair, feet in _rows(cores[a], cores[b], start[a], start[b], n, both, limit):
+        for gap, sign, pair, feet, m in _rows(cores[a], cores[b], start[a], start[b], n, both, limit):
             pairs.append(pair)
             parts.append([v for v, _ in feet] + [0] * (8 - len(feet)))
             weights.append([w for _, w in feet] + [0.0] * (8 - len(feet)))
-            normals.append(sign * n)
+            normals.append(sign * m)
             gaps.append(gap)
     width = 8 if solids.exponent.any() else 4
     numbers, parts = np.array(pairs, np.int64).reshape(-1, 2), np.array(parts, np.int64).reshape(-1, 8)
@@ -111,7 +111,7 @@ def _facing(core: Core, n: Array, extent: float) -> tuple[list[int], float]:
 
 
 def _rows(A: Core, B: Core, start_a: int, start_b: int, n: Array, both: float, limit: float):
-    """(gap, sign, pair, [(corner, weight), ...]) of each row."""
+    """(gap, sign, pair, [(corner, weight), ...], normal) of each row."""
     extent = max(float(np.abs(core.vertices - core.vertices[0]).max()) for core in (A, B)) + both
     across = np.linalg.svd(n[None])[2][1:]
     if np.linalg.det(np.concatenate([across, n[None]])) < 0.0:
@@ -120,7 +120,8 @@ def _rows(A: Core, B: Core, start_a: int, start_b: int, n: Array, both: float, l
         return []
     (facing_a, cosine_a), (facing_b, cosine_b) = _facing(A, n, extent), _facing(B, -n, extent)
     facing_b = facing_b[::-1] if len(facing_b) > 2 else facing_b
-    near = (SAME if min(cosine_a, cosine_b) > ALIGNED else EDGE) * extent
+    ends = len(facing_a) == len(facing_b) == 2 and apart(A, B, n[None])[0] > TOUCHING * extent
+    near = (SAME if ends or min(cosine_a, cosine_b) > ALIGNED else EDGE) * extent
     rows = []
 
     def known(place, gap):
@@ -136,12 +137,20 @@ def _rows(A: Core, B: Core, start_a: int, start_b: int, n: Array, both: float, l
         for v, corner in enumerate(corners):
             far, w = _above(polygon @ across.T, polygon @ n, across @ corner, sign)
             gap = sign * (w @ polygon - corner) @ n - both
+            m = n
+            if ends:
+                along = other.vertices[1] - other.vertices[0]
+                s = (corner - other.vertices[0]) @ along / (along @ along)
+                w = np.array([1 - np.clip(s, 0, 1), np.clip(s, 0, 1)])
+                away = w @ other.vertices - corner
+                gap, m = np.linalg.norm(away) - both, sign * away / np.linalg.norm(away)
+                far = 0.0 if 0.0 <= s <= 1.0 else far
             if (far > near and own.semi_axes is None) or gap > limit:
                 continue
             if sign < 0.0 and known(across @ corner, gap):
                 continue
             feet = _feet(own, first, n * sign, [v], np.ones(1), -1.0) + _feet(other, second, -n * sign, facing, w, 1.0)
-            rows.append((across @ corner, gap, sign, (first + v, second), feet))
+            rows.append((across @ corner, gap, sign, (first + v, second), feet, m))
     edges = [
         [(k, (k + 1) % len(facing)) for k in range(len(facing) if len(facing) > 2 else len(facing) - 1)]
         for facing in (facing_a, facing_b)
@@ -161,7 +170,7 @@ def _rows(A: Core, B: Core, start_a: int, start_b: int, n: Array, both: float, l
         sign, pair = (1.0, (start_a + a, start_b + c)) if c else (1.0, (start_a + b, start_b + d))
         if a and not c:
             sign, pair = -1.0, (start_b + c, start_a + a)
-        rows.append((place, gap, sign, pair, [(v, sign * w) for v, w in feet]))
+        rows.append((place, gap, sign, pair, [(v, sign * w) for v, w in feet], n))
     return [row[1:] for row in _chosen(rows, extent)]
 
 

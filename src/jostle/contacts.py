@@ -607,6 +607,8 @@ class Contacts:
         gap = self.gap if self.equal is None else self.compatible_gap()
         c, length = by_rows(np.divide, (gap,), h), by_rows(np.divide, (self.length,), h)
         noise = by_rows(np.divide, (self.noise,), h)
+        if self.pose is None:
+            return Rows(self.G, c, length, noise, self.equal, self.describe)
         if self.joints is not None:
             c[self.G.shape[0] :] -= self.joints.rate
         return Rows(self.on_velocities, c, length, noise, self.equal, self.describe, bound=self.bounds(h))

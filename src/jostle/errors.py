@@ -283,7 +283,7 @@ class Implausible(JostleWarning):
 
 
 class LongStep(JostleWarning):
-    """The time step is longer than the longest one with which a model is known to give reliable results."""
+    """The time step is longer than the longest one with which a model or a scheme is known to give reliable results."""
 
 
 class UnstableStep(JostleWarning):

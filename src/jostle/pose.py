@@ -215,7 +215,8 @@ class RowsOfBodies(LinearMap):
         object.__setattr__(self, "shape", (self.on_parts.shape[0] + more, self.pose.count * (d + AXES[d])))
 
     def __matmul__(self, u: Array) -> Array:
-        rates = self.on_parts @ self.pose.velocities(u.reshape(self.pose.count, -1)).ravel()
+        count, d = self.pose.count, self.pose.q.shape[-1]
+        rates = self.on_parts @ self.pose.velocities(u.reshape(count, d + AXES[d])).ravel()
         return rates if self.on_w is None else np.append(rates, self.on_w @ u)
 
     def adjoint(self, p: Array) -> Array:

@@ -68,7 +68,7 @@ def test_what_rests_stays_at_rest_for_each_step_and_tolerance(scheme, tol, law, 
 
 
 @pytest.mark.parametrize("solver", [jo.ActiveSet, jo.InteriorPoint, jo.GaussSeidel, jo.Automatic])
-@pytest.mark.parametrize("scheme", [*SCHEMES, jo.Gluey])
+@pytest.mark.parametrize("scheme", [*SCHEMES, jo.Gluey, jo.Paoli])
 def test_what_rests_stays_at_rest_with_each_solver(scheme, solver):
     for tol in (1e-2, 1e-8):
         speed, moved, _ = rested(lambda: hexagons(3), scheme(solver=solver(tol=tol)), 1e-3)
@@ -87,6 +87,17 @@ def test_a_stack_with_friction_does_not_jolt_or_sink_however_long_it_stands(sche
     sol = jo.solve(stack, scheme(solver=jo.GaussSeidel(tol=tol)), t=300 * h, h=h)
     assert np.abs(sol.u[1:]).max() < 10.0 * tol * G * h
     assert np.abs(sol.q - q0).max() < 10.0 * (radius + G * h * h) * tol
+
+
+@pytest.mark.parametrize("law", [jo.Coulomb(0.5), jo.Restitution(0.0)], ids=["friction", "no friction"])
+def test_steps_in_which_grains_that_come_to_rest_sink_into_each_other_have_a_warning(law):
+    radius, h = 5e-4, 5e-3
+    q0 = np.array([[0.0, 1.1 * radius], [0.0, 3.2 * radius]])
+    grains = jo.Motion(q0=q0, force=[0.0, -G], within=jo.Balls([radius] * 2) & FLOOR, law=law)
+    with pytest.warns(jo.errors.LongStep, match="sinks by up to 0.45 of the smallest radius.*below 0.00075"):
+        sol = jo.solve(grains, jo.MoreauJean(), t=20 * h, h=h)
+    assert 0.2 < sol.overlap < 0.9
+    assert jo.solve(grains, jo.MoreauJean(), t=0.05, h=7e-4).overlap < 0.05
 
 
 def test_resting_at_a_loose_tolerance_is_cheap():

@@ -22,6 +22,8 @@ from jostle.kernels.compiling import FORCE, GLIDE, READ, ROWS
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 DIFFERENCE = float(np.finfo(float).eps) ** (1.0 / 3.0)
 """Step of central differences, as a fraction of the coordinate or the length."""
+DIP = 4.0 / 27.0
+"""A cubic with the rates -a and b at the ends of a step dips by at most this multiple of h (a + b)."""
 MAX_KEPT = 64
 """Number of compiled functions that are kept."""
 
@@ -185,7 +187,8 @@ def glide_of(force: Any, d: int, m: int) -> Any:
     steps that are left are done, which is until a gap shift + G q may close, the contact `held` at rest (-1: none)
     opens, or the motion is not resolved.
 
-    The same steps as those of `cpu.flights`, compiled together with the force.
+    The same steps as those of `cpu.flights`, compiled together with the force. With no steps left it computes one
+    flight of length h, NEW_Q and NEW_U, whatever it meets, and returns 1.
     """
     from jostle.kernels.cpu.flights import COARSE, NEW_Q, NEW_U, Q_NOISE, RATE, RELEASE, SLOPE, STAGE_Q, STAGE_U, SUM
     from jostle.kernels.reference.copies import Q, U
@@ -199,7 +202,7 @@ def glide_of(force: Any, d: int, m: int) -> Any:
         square = 0.0
         for k in range(d):
             square += (G[max(held, 0), k] * root[k]) ** 2
-        for count in range(left):
+        for count in range(max(left, 1)):
             t = t0 + (done + count) * h
             for k in range(d):
                 stage_q[k], stage_u[k], u_sum[k], q_sum[k] = q[k], u[k], 0.0, 0.0
@@ -227,6 +230,8 @@ def glide_of(force: Any, d: int, m: int) -> Any:
                 new_u[k] = u[k] + h / 6.0 * u_sum[k]
                 way = max(way, abs(new_q[k] - q[k] - 0.5 * h * (u[k] + new_u[k])))
                 speed, size = max(speed, abs(u[k]) + abs(new_u[k] - u[k])), max(size, abs(q[k]))
+            if left == 0:
+                return 1
             if not way <= COARSE * h * speed + Q_NOISE * size or not abs(way) < np.inf:
                 return count
             if held >= 0:  # neither a gap nor a rate, and no force that opens it
@@ -247,12 +252,13 @@ def glide_of(force: Any, d: int, m: int) -> Any:
             for i in range(m):
                 if i == held:
                     continue
-                gap, before, after = shift[i], 0.0, 0.0
+                first, gap, before, after = shift[i], shift[i], 0.0, 0.0
                 for k in range(d):
+                    first += G[i, k] * q[k]
                     gap += G[i, k] * new_q[k]
                     before += G[i, k] * u[k]
                     after += G[i, k] * new_u[k]
-                if not gap >= 0.0 or (before < 0.0 and after > 0.0):
+                if not gap >= 0.0 or (before < 0.0 and after > 0.0 and min(first, gap) <= DIP * h * (after - before)):
                     return count
             for k in range(d):
                 q[k], u[k] = new_q[k], new_u[k]

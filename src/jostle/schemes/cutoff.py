@@ -21,7 +21,7 @@ from jostle.pose import Pose
 from jostle.schemes.friction import project_on_contacts, without_contacts
 from jostle.schemes.state import MIN_WARM_CONTACTS, Impulses, State
 from jostle.sets.base import ConstraintSet
-from jostle.solvers.base import STUCK, Solver, check_round_off
+from jostle.solvers.base import STUCK, Solver, check_round_off, relative_to_closing
 
 Found = TypeVar("Found")
 CUTOFF_FACTOR = 4.0
@@ -29,9 +29,6 @@ CUTOFF_FACTOR = 4.0
 MEAN_FACTOR, SPREAD_FACTOR = 0.5, 1.0
 """The initial search radius of a body is its own displacement plus these multiples of the mean and of the standard
 deviation of the displacements of all moving bodies: a body that is pushed moves about as far as those who push it."""
-CLOSING_FACTOR, MAX_LEFT = 50.0, 0.5
-"""A step that keeps velocities may leave a contact violated by tol times its length, but by no more than tol times this
-multiple of the largest closing velocity, and by no more than this fraction of that velocity."""
 RETURN = 0.25
 """Gaps and overlaps that count as closed return to zero at this fraction of the velocity that counts as sticking. At
 more than that, piles do not converge; at zero, their overlaps grow up to the most that is allowed."""
@@ -100,15 +97,6 @@ def gaps_before(contacts: Contacts, state: State) -> Array:
     if contacts.gap_at is None:
         return contacts.gap
     return contacts.gap_at(state.t, place_of(contacts.gap).arange(len(contacts.gap)))
-
-
-def relative_to_closing(K: Rows, w: Array, tol: float) -> Rows:
-    """The same rows, whose violations count beside the largest closing velocity at w, where their length is longer."""
-    # A body at rest closes at g h in a step, which is far below tol r / h if steps are short: left alone, it would
-    # fall until its overlap exceeds tol r, and be thrown up by what closes that in one step.
-    closing = K.margin(K.c + (K.G @ w.ravel()))[K.length > 0.0]
-    most = -min(CLOSING_FACTOR, MAX_LEFT / tol) * lowest(closing, 0.0)
-    return with_fields(K, length=np.minimum(K.length, most)) if 0.0 < most < highest(K.length, 0.0) else K
 
 
 def touching(contacts: Contacts, K: Rows, state: State, h: float, w: Array, tol: float, gap_tol: float) -> Rows:

@@ -48,7 +48,7 @@ from jostle.convex.linear_map import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.convex.rows import Rows
-from jostle.errors import EmptySet, Wedged, warn
+from jostle.errors import EmptySet, LongStep, Wedged, warn
 from jostle.laws import Coulomb, aimed, coefficients, reflected
 from jostle.pose import Pose
 from jostle.problems import Motion
@@ -64,12 +64,12 @@ from jostle.schemes.capabilities import (
     TURNING,
     VARIED_RESTITUTION,
 )
-from jostle.schemes.cutoff import CLOSING_FACTOR, RETURN, first_cutoff
+from jostle.schemes.cutoff import RETURN, first_cutoff
 from jostle.schemes.friction import has_friction, project_on_contacts
 from jostle.schemes.state import Impulses, State
 from jostle.schemes.stiffness import effective_metric
 from jostle.sets.base import ConstraintSet, part_of
-from jostle.solvers.base import STUCK, check_round_off
+from jostle.solvers.base import CLOSING_FACTOR, STUCK, check_round_off
 
 DRIFT_NOISE = 16.0
 """The round-off of dg/dt times h, in multiples of that of the gap."""
@@ -78,6 +78,10 @@ BOUNCING_ITERATIONS, PER_COORDINATE = 3000, 6
 do not. `Automatic` has tried Newton's method twice by then."""
 LOCKED = (0.1, 0.0)
 """Contacts lose their restitution if their impulse exceeds this fraction of the largest one; then all of them do."""
+
+
+MAX_SINKING, SAFE_SINKING = 0.25, 0.01
+"""Bodies that come to rest sink by g h^2. The largest and a safe fraction of the smallest radius."""
 
 
 class Depth(NamedTuple):
@@ -100,8 +104,9 @@ class Depth(NamedTuple):
 class MoreauJean(Scheme):
     """The Moreau-Jean scheme on velocities, with restitution: Jean 1999; the standard scheme of Siconos.
 
-    For bodies with inertia, e in [0, 1]. Positions may overlap by O(h), which ``sol.overlap`` shows. Walls and radii
-    may move, and each contact may have its own e.
+    For bodies with inertia, e in [0, 1]. Positions may overlap by O(h), which ``sol.overlap`` shows: by h v where they
+    collide at the velocity v, and by g h^2 where they come to rest, in each layer of a heap. Walls and radii may move,
+    and each contact may have its own e.
 
     Parameters
     ----------
@@ -144,6 +149,8 @@ class MoreauJean(Scheme):
             kept[: len(slowed)] = np.maximum(kept[: len(slowed)], slowed)
         closed = _closed(contacts, state, h / 2.0 * (np.abs(before) + np.abs(free)), kept)
         touching = contacts.only(closed)
+        if lowest(touching.gap + MAX_SINKING * touching.length, 0.0) < 0.0:
+            _warn_of_sinking(problem, h)
         sinks = problem.within.convex_gaps is not True or problem.within.equalities
         depth = Depth.of(touching, state.memory, h) if sinks else None
         P, after, p = self._impact(problem, touching, depth, state, (middle, w), predicted, h, W)
@@ -245,6 +252,22 @@ def _rows_of_law(touching: Contacts, depth: Depth | None, drift: Array, bounce: 
             c = np.where(equal, later.compatible_gap() / depth.h, c)
             noise, length = np.where(equal, round_off, noise), np.where(equal, touching.length / h, 0.0)
     return Rows(touching.on_velocities, c, length, noise, equal, touching.describe, bound=touching.bounds(h))
+
+
+def _warn_of_sinking(problem: Motion, h: float) -> None:
+    """Warn that bodies which come to rest sink deep into each other, if they do so in steps of this length."""
+    force, radii = problem.constant_force, problem.bodies.radii_at(0.0)
+    smallest = lowest(radii[radii > 0.0], np.inf)
+    if force is None or not smallest < np.inf or not isinstance(problem.mass, Metric):
+        return
+    sinks = h * h * float(np.abs(problem.mass.solve(force.ravel())).max(initial=0.0)) / smallest
+    if sinks > MAX_SINKING:
+        warn(
+            f"h = {h:g} is too long for bodies of this size: what comes to rest under this force sinks by up to "
+            f"{sinks:.2g} of the smallest radius into what it lies on, with MoreauJean; choose h below "
+            f"{np.sqrt(SAFE_SINKING / sinks) * h:.2g}",
+            LongStep,
+        )
 
 
 def _warn_of_wedge(t: float, locked: Booleans) -> None:

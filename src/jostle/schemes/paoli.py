@@ -246,9 +246,6 @@ class Paoli(Scheme):
     """Paoli's scheme on positions, with restitution: Paoli 2010, (4)-(7); if implicit, Paoli 2005, (1.4)-(1.6).
 
     For bodies with inertia, e in [0, 1], masses M(q), and sets that need not be convex.
-    At the default tolerance bodies rest. At a looser one, an overlap up to tol times the radius R can be left and then
-    corrected in one step: where g h^2 is less than that, bodies at rest hop at up to tol R / h. `Maury` and
-    `MoreauJean` keep them at rest.
 
     Parameters
     ----------
@@ -298,7 +295,8 @@ class Paoli(Scheme):
             X = nearest_with_contacts(part_of(problem.within, lambda Q: Q.equalities), X, M, t, self.solver)[0].point
 
         def correct(F: Array) -> tuple[Nearest, Array]:
-            Z = nearest_with_contacts(problem.within, aimed(free(q, before, h, h_before, F), X, e), M, t, self.solver)
+            W = aimed(free(q, before, h, h_before, F), X, e)
+            Z = nearest_with_contacts(problem.within, W, M, t, self.solver, relative=True)
             return Z, reflected(Z[0].point, X, e)
 
         F = None if self.implicit else _acceleration(problem, M, t, q, u)
@@ -312,7 +310,7 @@ class Paoli(Scheme):
         t, q, v, M = state.t, state.q, state.u, problem.metric(state.q)
         F = _acceleration(problem, M, t, q, v)
         z = finite(self.z(h), "what z(h) returned") if callable(self.z) else self.z * h * F
-        Z = nearest_with_contacts(problem.within, q + h * v + h * z, M, t, self.solver)
+        Z = nearest_with_contacts(problem.within, q + h * v + h * z, M, t, self.solver, relative=True)
         rest = np.zeros_like(q)
         memory = Memory(q, h, Z[0].point, rest, h, rest, *watch_first(problem, state, h, Z, F))
         return _state(state, h, Z, Z[0].point, 1.0 / h, memory, h / 2.0)

@@ -38,7 +38,7 @@ from jostle.sets.balls import MAX_ALL_PAIRS, Balls
 from jostle.sets.base import ConstraintSet, keeps_apart, margins, parts
 from jostle.sets.walls import Box
 from jostle.solvers.automatic import Automatic
-from jostle.solvers.base import Solver
+from jostle.solvers.base import Solver, relative_to_closing
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.project import require
 
@@ -275,10 +275,14 @@ class Allowance:
 
     solver: Solver
     left: int
+    relative: bool
+    """Whether violations count beside what the contacts close by."""
 
     def project(self, w: Array, K: Rows, M: Metric, guess: Array | None = None) -> Projection:
         """The projection by the solver, with no more iterations than are left."""
         solver = self.solver
+        if self.relative and solver.strict:
+            K = relative_to_closing(K, w, solver.tol)
         if self.left < solver.max_iterations:
             solver = replace(solver, max_iterations=max(self.left, 1))
         try:
@@ -349,11 +353,14 @@ def nearest(
 
 
 def nearest_with_contacts(
-    Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None
+    Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None, relative: bool = False
 ) -> Nearest:
-    """The projection of w on Q(t) in the metric of mass, converged or not, and the contacts there."""
+    """The projection of w on Q(t) in the metric of mass, converged or not, and the contacts there.
+
+    If `relative`, violations count beside the deepest one of w, so that bodies which rest are held in each short step.
+    """
     solver = solver or DEFAULT_SOLVER
-    M, allowance = metric(mass, w.shape), Allowance(solver, solver.max_iterations)
+    M, allowance = metric(mass, w.shape), Allowance(solver, solver.max_iterations, relative)
     if not np.isfinite(w).all():
         raise NotFinite(f"the point q to project is not finite: {w.tolist()}")
     found = _of_many(Q, t, w, M, allowance) if w.ndim == 2 and len(w) > MAX_ALL_PAIRS else None

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle._tools.arguments import NamedArguments, check_fields
 from jostle._tools.arrays import Array, floats, highest, lowest, place_of, to_host
+from jostle._tools.frozen import with_fields
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proof, proven_by
 from jostle.convex.light_bodies import MAX_PLAIN_RATIO, error_of_light_bodies
 from jostle.convex.linear_map import LinearMap
@@ -43,6 +44,10 @@ STUCK = 0.25
 sweeps leave, violations stay below tol."""
 LOOSE = 1e-6
 """Smaller tolerances ask for the exact law, without `STUCK`; Newton's method finds it where sweeps stall."""
+
+CLOSING_FACTOR, MAX_LEFT = 50.0, 0.5
+"""A step that keeps velocities may leave a contact violated by tol times its length, but by no more than tol times this
+multiple of the largest closing velocity, and by no more than this fraction of that velocity."""
 
 MIN_ROUND_OFF = 1e-8
 """Round-off up to this fraction of the length of a row is small, also where the tolerance is smaller."""
@@ -349,6 +354,15 @@ class Solver(NamedArguments):
         if y is not None:
             raise empty_set(K, y, used)
         return []
+
+
+def relative_to_closing(K: Rows, w: Array, tol: float) -> Rows:
+    """The same rows, whose violations count beside the largest closing velocity at w, where their length is longer."""
+    # A body at rest closes at g h in a step, which is far below tol r / h if steps are short: left alone, it would
+    # fall until its overlap exceeds tol r, and be thrown up by what closes that in one step.
+    closing = K.margin(K.c + (K.G @ w.ravel()))[K.length > 0.0]
+    most = -min(CLOSING_FACTOR, MAX_LEFT / tol) * lowest(closing, 0.0)
+    return with_fields(K, length=np.minimum(K.length, most)) if 0.0 < most < highest(K.length, 0.0) else K
 
 
 def check_round_off(w: Array, K: Rows, tol: float) -> None:

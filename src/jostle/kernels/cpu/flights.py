@@ -79,8 +79,12 @@ FIRST_BISECTION = 30
 """Number of flights after which the time of an impact is found by bisection."""
 TIME_ROUND_OFF = 4e-16
 """Relative accuracy of the time of an impact."""
-CONVERGED = 1e-8
-"""A Newton step for the time of an impact that is shorter than this fraction of the flight is the last one."""
+CONVERGED = 1e-7
+"""A step of Chebyshev's method, of order 3, for the time of an impact is the last one if it is shorter than this
+fraction of the flight."""
+UNTRIED = 1e-3
+"""The first step is the last one if it is shorter than `CONVERGED` by this factor, times the square of the lag over the
+flight: the positions at the ends of longer and longer flights do not change exactly as their velocities say."""
 LOW = 0.1
 """A minimum of a gap below this fraction of the gaps at both ends of a flight is computed on the flight itself."""
 LONGER = 3.0
@@ -206,12 +210,23 @@ def _accelerate(
 
 
 @jit(helper=True)
+def _finite(vectors: OutFloats2) -> int:
+    """How a copy stands after a flight."""
+    for k in range(vectors.shape[1]):
+        if not abs(vectors[NEW_Q, k]) + abs(vectors[NEW_U, k]) < np.inf:
+            return NOT_FINITE
+    return GOES_ON
+
+
+@jit(helper=True)
 def _fly(
-    force: Force, rows_of: Rows, moving: bool, t: float, s: float, lag: float, state: OutFloats2, reference: OutFloats,
-    parameters: OutFloats, root: Floats, resting: bool, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2,
-    rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+    force: Force, glide: Glide, rows_of: Rows, moving: bool, t: float, s: float, lag: float, state: OutFloats2,
+    reference: OutFloats, parameters: OutFloats, root: Floats, resting: bool, vectors: OutFloats2, per_row: OutFloats2,
+    G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
 ) -> int:  # fmt: skip
     """NEW_Q and NEW_U after a time s, by the classical Runge-Kutta method; how the copy stands then."""
+    if not resting and glide(t, 0, 0, s, -1, state, parameters, root, per_row[SHIFT], G, vectors) > 0:
+        return _finite(vectors)
     d = G.shape[1]
     q, u, stage_q, stage_u, rate = state[Q], state[U], vectors[STAGE_Q], vectors[STAGE_U], vectors[RATE]
     q_sum, u_sum = vectors[SLOPE], vectors[SUM]
@@ -242,9 +257,7 @@ def _fly(
     for k in range(d):
         vectors[NEW_Q, k] = q[k] + s / 6.0 * q_sum[k]
         vectors[NEW_U, k] = u[k] + s / 6.0 * u_sum[k]
-        if not abs(vectors[NEW_Q, k]) + abs(vectors[NEW_U, k]) < np.inf:
-            return NOT_FINITE
-    return GOES_ON
+    return _finite(vectors)
 
 
 @jit(helper=True)
@@ -273,10 +286,13 @@ def _crossing(before: float, rate: float, after: float, rate_after: float, s: fl
     """The part of a flight of length s at which the same cubic becomes negative; after < 0."""
     a = 2.0 * (before - after) + s * (rate + rate_after)
     b = -3.0 * (before - after) - s * (2.0 * rate + rate_after)
-    low, high, x = 0.0, 1.0, 0.5
+    bend, rate = after - before - s * rate, s * rate  # the parabola through both ends with the first rate
+    root = np.sqrt(max(rate * rate - 4.0 * bend * before, 0.0))
+    low, high, x = 0.0, 1.0, (rate + root) / (-2.0 * bend) if rate > 0.0 else 2.0 * before / (root - rate)
+    x = x if 0.0 < x < 1.0 else 0.5
     for _ in range(60):
-        value = ((a * x + b) * x + s * rate) * x + before
-        slope = (3.0 * a * x + 2.0 * b) * x + s * rate
+        value = ((a * x + b) * x + rate) * x + before
+        slope = (3.0 * a * x + 2.0 * b) * x + rate
         if value > 0.0:
             low = x
         else:
@@ -300,15 +316,15 @@ def _cubic(before: float, rate: float, after: float, rate_after: float, s: float
 
 @jit(helper=True)
 def _closing(
-    force: Force, rows_of: Rows, moving: bool, t: float, s: float, lag: float, state: OutFloats2, parameters: OutFloats,
-    root: Floats, resting: bool, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2,
-    work: OutFloats2, lists: OutInts2, dip: OutFloats,
+    force: Force, glide: Glide, rows_of: Rows, moving: bool, t: float, s: float, lag: float, state: OutFloats2,
+    parameters: OutFloats, root: Floats, resting: bool, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2,
+    rows: OutFloats2, work: OutFloats2, lists: OutInts2, dip: OutFloats,
 ) -> tuple[int, float, float, int]:  # fmt: skip
     """The first row that closes in a flight of length s, which has been computed, or -1; when; up to which time a
     flight was computed last; and how the copy stands.
 
-    GAP_BEFORE and RATE_BEFORE are those at its begin. The time is found by Newton's method on the flight. `dip` becomes
-    the row, the time and the size of the smallest minimum of a gap that stays open, row -1 if there is none.
+    GAP_BEFORE and RATE_BEFORE are those at its begin. The time is found by Chebyshev's method on the flight. `dip`
+    becomes the row, the time and the size of the smallest minimum of a gap that stays open, row -1 if there is none.
     """
     m = len(G)
     first, moment, flown = -1, s, s
@@ -344,8 +360,8 @@ def _closing(
                 for _ in range(2):
                     flown = high
                     status = _fly(
-                        force, rows_of, moving, t, flown, lag, state, state[BEFORE], parameters, root, resting, vectors,
-                        per_row, G, rows, work, lists,
+                        force, glide, rows_of, moving, t, flown, lag, state, state[BEFORE], parameters, root, resting,
+                        vectors, per_row, G, rows, work, lists,
                     )  # fmt: skip
                     if status != GOES_ON:
                         return -1, s, s, status
@@ -363,13 +379,13 @@ def _closing(
         if g_low <= 0.0 and rate <= 0.0:  # it touches, and closes at once
             return i, 0.0, flown, GOES_ON
         fastest, least = max(abs(rate), abs(rate_after)), TIME_ROUND_OFF * (abs(t) + s)
-        low, middle, last = 0.0, guess, False
+        low, middle, last, ratio, flown_before, g_before, slope_before = 0.0, guess, False, 1.0, 0.0, 0.0, 0.0
         if guess <= 0.0:
             middle = high * _crossing(g_low, rate, g_high, rate_after, s)
         for attempt in range(MAX_ATTEMPTS):
             flown = middle
             status = _fly(
-                force, rows_of, moving, t, middle, lag, state, state[BEFORE], parameters, root, resting, vectors,
+                force, glide, rows_of, moving, t, middle, lag, state, state[BEFORE], parameters, root, resting, vectors,
                 per_row, G, rows, work, lists,
             )  # fmt: skip
             if status != GOES_ON:
@@ -386,12 +402,19 @@ def _closing(
                 low = middle
             else:
                 high = middle
-            new = middle - g / slope if slope < 0.0 else -1.0
+            bend, allowed = (6.0 * (g_low - g) / middle + 2.0 * rate + 4.0 * slope) / middle, CONVERGED * s
+            if attempt > 0:  # how fast the end of the flight moves with its length, beside its velocity
+                ratio = (g - g_before) / (middle - flown_before) / (0.5 * (slope + slope_before))
+            else:
+                allowed *= min(1.0, UNTRIED * (lag / s) ** 2)
+            flown_before, g_before, slope_before = middle, g, slope
+            slope = slope * ratio if 0.5 < ratio < 2.0 else slope
+            new = middle - g / slope * (1.0 + 0.5 * bend * g / (slope * slope)) if slope < 0.0 else -1.0
             if attempt >= FIRST_BISECTION or not low < new < high:
                 new = 0.5 * (low + high)
                 last = high - low <= least
             else:
-                last = abs(new - middle) <= max(least, CONVERGED * s * min(1.0, abs(slope) / fastest))
+                last = abs(new - middle) <= max(least, allowed * min(1.0, abs(slope) / fastest))
             middle = new
         if middle < moment or first < 0:
             first, moment = i, middle
@@ -400,9 +423,9 @@ def _closing(
 
 @jit(helper=True)
 def _opening(
-    force: Force, rows_of: Rows, moving: bool, t: float, s: float, lag: float, held: int, state: OutFloats2,
-    parameters: OutFloats, root: Floats, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2,
-    work: OutFloats2, lists: OutInts2,
+    force: Force, glide: Glide, rows_of: Rows, moving: bool, t: float, s: float, lag: float, held: int,
+    state: OutFloats2, parameters: OutFloats, root: Floats, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2,
+    rows: OutFloats2, work: OutFloats2, lists: OutInts2,
 ) -> tuple[float, int]:  # fmt: skip
     """When the force opens the only contact at rest in a flight of length s, which has been computed and is computed up
     to there; s if it does not. By the Illinois variant of the false position."""
@@ -410,8 +433,8 @@ def _opening(
     for attempt in range(MAX_ATTEMPTS):
         if attempt > 0:
             status = _fly(
-                force, rows_of, moving, t, middle, lag, state, state[BEFORE], parameters, root, True, vectors, per_row,
-                G, rows, work, lists,
+                force, glide, rows_of, moving, t, middle, lag, state, state[BEFORE], parameters, root, True, vectors,
+                per_row, G, rows, work, lists,
             )  # fmt: skip
             if status != GOES_ON:
                 return middle, status
@@ -552,9 +575,9 @@ def _beside(
 
 @jit(helper=True)
 def _carry(
-    force: Force, rows_of: Rows, moving: bool, t: float, s: float, lag: float, state: OutFloats2, tangents: OutFloats2,
-    directions: Floats2, parameters: Floats, other: OutFloats, root: Floats, resting: bool, vectors: OutFloats2,
-    per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+    force: Force, glide: Glide, rows_of: Rows, moving: bool, t: float, s: float, lag: float, state: OutFloats2,
+    tangents: OutFloats2, directions: Floats2, parameters: Floats, other: OutFloats, root: Floats, resting: bool,
+    vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
 ) -> int:  # fmt: skip
     """The tangents after a flight of length s, by central differences; how the copy stands then."""
     d = G.shape[1]
@@ -579,8 +602,8 @@ def _carry(
             for k in range(len(parameters)):
                 other[k] = parameters[k] + sign * step * directions[j, k]
             status = _fly(
-                force, rows_of, moving, t, s, lag, shifted, state[BEFORE], other, root, resting, vectors, per_row, G,
-                rows, work, lists,
+                force, glide, rows_of, moving, t, s, lag, shifted, state[BEFORE], other, root, resting, vectors,
+                per_row, G, rows, work, lists,
             )  # fmt: skip
             if status != GOES_ON:
                 return status
@@ -719,10 +742,10 @@ def _orthogonal(tangents: OutFloats2, j: int, size: int) -> float:
 
 @jit(helper=True)
 def _step(
-    force: Force, rows_of: Rows, moving: bool, t: float, h: float, e: float, parameters: Floats, own: OutFloats,
-    other: OutFloats, root: Floats, state: OutFloats2, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2,
-    rows: OutFloats2, work: OutFloats2, lists: OutInts2, dip: OutFloats, hits: OutFloats2, tangents: OutFloats2,
-    directions: Floats2, renewed: bool, grazing: OutFloats, counts: OutInts2, c: int,
+    force: Force, glide: Glide, rows_of: Rows, moving: bool, t: float, h: float, e: float, parameters: Floats,
+    own: OutFloats, other: OutFloats, root: Floats, state: OutFloats2, vectors: OutFloats2, per_row: OutFloats2,
+    G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2, dip: OutFloats, hits: OutFloats2,
+    tangents: OutFloats2, directions: Floats2, renewed: bool, grazing: OutFloats, counts: OutInts2, c: int,
 ) -> tuple[int, float]:  # fmt: skip
     """A step of length h: flights, and the impacts between them; how the copy stands then, and how far it has come."""
     m, d = G.shape
@@ -741,8 +764,8 @@ def _step(
             per_row[RATE_BEFORE, i] = per_row[DRIFT, i] + _along(i, G, state[U])
         resting = count > 0
         status = _fly(
-            force, rows_of, moving, t + past, s, lag, state, state[BEFORE], own, root, resting, vectors, per_row, G,
-            rows, work, lists,
+            force, glide, rows_of, moving, t + past, s, lag, state, state[BEFORE], own, root, resting, vectors, per_row,
+            G, rows, work, lists,
         )  # fmt: skip
         if status != GOES_ON and status != NOT_FINITE:
             return status, past
@@ -760,27 +783,43 @@ def _step(
         longest, opening = 2.0 * s, s
         if count == 1:
             opening, status = _opening(
-                force, rows_of, moving, t + past, s, lag, held, state, own, root, vectors, per_row, G, rows, work, lists
+                force,
+                glide,
+                rows_of,
+                moving,
+                t + past,
+                s,
+                lag,
+                held,
+                state,
+                own,
+                root,
+                vectors,
+                per_row,
+                G,
+                rows,
+                work,
+                lists,
             )
             if status != GOES_ON:
                 return status, past
         opens, s = opening < s, opening
         row, moment, flown, status = _closing(
-            force, rows_of, moving, t + past, s, lag, state, own, root, resting, vectors, per_row, G, rows, work, lists,
-            dip,
+            force, glide, rows_of, moving, t + past, s, lag, state, own, root, resting, vectors, per_row, G, rows, work,
+            lists, dip,
         )  # fmt: skip
         if status != GOES_ON:
             return status, past
         if followed:
             status = _carry(
-                force, rows_of, moving, t + past, moment, lag, state, tangents, directions, parameters, other, root,
-                resting, vectors, per_row, G, rows, work, lists,
+                force, glide, rows_of, moving, t + past, moment, lag, state, tangents, directions, parameters, other,
+                root, resting, vectors, per_row, G, rows, work, lists,
             )  # fmt: skip
             if status != GOES_ON:
                 return status, past
         if flown != moment or followed:
             status = _fly(
-                force, rows_of, moving, t + past, moment, lag, state, state[BEFORE], own, root, resting, vectors,
+                force, glide, rows_of, moving, t + past, moment, lag, state, state[BEFORE], own, root, resting, vectors,
                 per_row, G, rows, work, lists,
             )  # fmt: skip
             if status != GOES_ON:
@@ -919,8 +958,9 @@ def _fly_all(
                             break
                 t = t0 + counts[c, DONE] * h
                 status, past = _step(
-                    force, rows_of, moving, t, h, e, parameters[c], own[0], own[1], root, state, vectors, per_row, G,
-                    rows, work, lists, dip, hits[c], tangents[c], directions, renewed, grazing[c], counts, c,
+                    force, glide, rows_of, moving, t, h, e, parameters[c], own[0], own[1], root, state, vectors,
+                    per_row, G, rows, work, lists, dip, hits[c], tangents[c], directions, renewed, grazing[c], counts,
+                    c,
                 )  # fmt: skip
                 if status != GOES_ON:
                     counts[c, STATUS], escape[c] = status, t + past if status == ESCAPED else np.inf

@@ -21,7 +21,7 @@ from jostle.kernels.cpu.meeting import ABANDONED, LATE, WHOLE, clock, meet, new_
 from jostle.kernels.cpu.records import carry_on, width
 from jostle.kernels.memory import aligned
 from jostle.kernels.parallel import cut, in_step, judge, together
-from jostle.kernels.reference.sweeps import DAMPING, DRIFT, RISE, WINDOW, Stop, damped, next_test
+from jostle.kernels.reference.sweeps import DRIFT, RISE, WINDOW, Stop, damped, least_damping, next_test
 
 SUMS = {"reassoc", "contract"}
 V, X, OTHER = 0, 1, 2
@@ -32,7 +32,7 @@ SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART = range(7)
 """The phases. Phases of the rows: a sweep; new velocities x of p; the stopping test at x. Phases of the bodies: the
 momentum; zeros before x is computed again; the correction of round-off; the restart without momentum."""
 
-following_test, damping_after = jit(helper=True)(next_test), jit(helper=True)(damped)
+following_test, damping_after, damping_least = (jit(helper=True)(each) for each in (next_test, damped, least_damping))
 
 
 def at_rest(number: Indices, inverse: Floats, walls: int, d: int, chunks: int) -> OutFloats3:
@@ -156,7 +156,8 @@ def loop_of(
         theta, beta, anew, lowest, size = 1.0, 0.0, False, np.inf, 0.0
         iteration, tested, phase, against, linear = 0, 0, CLEAR, 0.0, 0.0
         x, now, half, exact = X, OTHER, 0, False
-        damping, steps, steps_before = DAMPING, 0.0, np.inf
+        least, steps, steps_before = damping_least(tol), 0.0, np.inf
+        damping = least
         while True:
             of_rows = phase <= TEST
             for group in range(0 if of_rows else groups, groups if of_rows else groups + 1):
@@ -185,7 +186,7 @@ def loop_of(
                     steps += linear
                     if iteration % WINDOW == 0:
                         anew = anew or steps > steps_before
-                        damping = damping_after(damping, steps, steps_before)
+                        damping = damping_after(damping, steps, steps_before, least)
                         steps, steps_before = 0.0, steps
                 else:
                     objective = linear + 0.5 * one

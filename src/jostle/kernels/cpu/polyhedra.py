@@ -48,7 +48,7 @@ def near_solids(
     parts = cut(len(i), chunks)
     size = 2 * int(np.diff(start).max(initial=1)) + 2 * int(np.diff(solids.corner_start).max(initial=2)) + 8
     given = x, start, rounding, cutoff, kind, *solids, i, j
-    scratch = [(np.empty((size, FIRST + 2 + 2 * WIDTH), np.int64), np.empty((3 * size + 16, 13))) for _ in parts]
+    scratch = [(np.empty((size, FIRST + 2 + 2 * WIDTH), np.int64), np.empty((3 * size + 16, 16))) for _ in parts]
     counts = together(
         _fill_rows,
         [(*given, *part, size, *own, numbers, values) for part, own in zip(parts, scratch, strict=True)],
@@ -91,10 +91,11 @@ def _fill_rows(
             faces = edge_start, edges, face_start, corner_start, corners
             distance, nx, ny, nz = _least_overlap(x, core_a, kind[a], core_b, kind[b], faces)
         n = nx, ny, nz
+        apart = distance > TOUCHING * extent
         one = _facing(x, core_a, kind[a], face_start, corner_start, corners, n, 1.0, extent, ids, 0, work, 0)
         two = _facing(x, core_b, kind[b], face_start, corner_start, corners, n, -1.0, extent, ids, 1, work, size)
-        count = _common(x, core_a, core_b, one, two, n, both, limit, extent, size, ids, work)
-        at += _select(count, n, size, extent, ids, work, numbers, values, at)
+        count = _common(x, core_a, core_b, one, two, n, apart, both, limit, extent, size, ids, work)
+        at += _select(count, size, extent, ids, work, numbers, values, at)
     return at - MOST_POINTS * first
 
 
@@ -474,7 +475,7 @@ def _facing(x, core, kind, face_start, corner_start, corners, n, sign, extent, i
 
 
 @jit(helper=True)
-def _common(x, core_a, core_b, facing_a, facing_b, n, both, limit, extent, size, ids, work):
+def _common(x, core_a, core_b, facing_a, facing_b, n, apart, both, limit, extent, size, ids, work):
     """Writes the rows of a pair into the scratch, and returns how many.
 
     Rows 2 size and on of `work` have the place across the normal, the gap, the sign and the weights of each; `ids` has,
@@ -491,7 +492,9 @@ def _common(x, core_a, core_b, facing_a, facing_b, n, both, limit, extent, size,
         work[0, 0], work[0, 1], work[0, 2] = _touching(x, core_a, origin, n, 1.0, across)
     if core_b[2] > 0.0:
         work[size, 0], work[size, 1], work[size, 2] = _touching(x, core_b, origin, n, -1.0, across)
-    near = (SAME if min(cosine_a, cosine_b) > ALIGNED else EDGE) * extent
+    # the ends of segments have normals of their own: a segment that turns a little then keeps clear of the other one
+    ends = apart and many_a == 2 and many_b == 2
+    near = (SAME if ends or min(cosine_a, cosine_b) > ALIGNED else EDGE) * extent
     count = 0
     for side in range(2):
         own, other, sign = (core_a, core_b, 1.0) if side == 0 else (core_b, core_a, -1.0)
@@ -508,13 +511,21 @@ def _common(x, core_a, core_b, facing_a, facing_b, n, both, limit, extent, size,
             if lowest - sign * height - both > limit:
                 continue
             far, i0, i1, i2, w0, w1, w2 = _above(work, begin, many, p, q, sign)
-            if not far <= near and own[2] == 0.0:
+            mx, my, mz = n
+            if ends:
+                s, distance, mx, my, mz = _end(x, v, other[0], sign)
+                if not (0.0 <= s <= 1.0 or far <= near):
+                    continue
+                i0, i1, w1, w2 = 0, 1, min(max(s, 0.0), 1.0), 0.0
+                w0, gap = 1.0 - w1, distance - both
+            elif far <= near or own[2] > 0.0:
+                foot = w0 * work[begin + i0, 2] + w1 * work[begin + i1, 2] + w2 * work[begin + i2, 2]
+                gap = sign * (foot - height) - both
+            else:
                 continue
-            foot = w0 * work[begin + i0, 2] + w1 * work[begin + i1, 2] + w2 * work[begin + i2, 2]
-            gap = sign * (foot - height) - both
             if gap > limit or (side == 1 and _known(work, 2 * size, count, p, q, gap, extent)):
                 continue
-            _put_place(work, 2 * size + count, p, q, gap, sign)
+            _put_place(work, 2 * size + count, p, q, gap, sign, mx, my, mz)
             ids[count, FIRST], ids[count, FIRST + 1] = v, other[0]
             k = _put_core(x, own, n, sign, v, v, v, 1.0, 0.0, 0.0, -1.0, ids, work, size, count, 0)
             column = 1 - side
@@ -527,9 +538,22 @@ def _common(x, core_a, core_b, facing_a, facing_b, n, both, limit, extent, size,
     for k in range(many_a if many_a > 2 else many_a - 1):
         for m in range(many_b if many_b > 2 else many_b - 1):
             count = _crossing(
-                k, many_a, m, many_b, core_a[0], core_b[0], both, limit, near, extent, size, ids, work, count
+                k, many_a, m, many_b, core_a[0], core_b[0], n, both, limit, near, extent, size, ids, work, count
             )
     return count
+
+
+@jit(helper=True)
+def _end(x, v, first, sign):
+    """The place of the foot of a corner on a segment, 0 to 1; the distance; and sign times the normal from v."""
+    dx, dy, dz = x[first + 1, 0] - x[first, 0], x[first + 1, 1] - x[first, 1], x[first + 1, 2] - x[first, 2]
+    px, py, pz = x[first, 0] - x[v, 0], x[first, 1] - x[v, 1], x[first, 2] - x[v, 2]
+    s = -(px * dx + py * dy + pz * dz) / (dx * dx + dy * dy + dz * dz)
+    t = min(max(s, 0.0), 1.0)
+    px, py, pz = px + t * dx, py + t * dy, pz + t * dz
+    distance = np.sqrt(px * px + py * py + pz * pz)
+    by = sign / distance
+    return s, distance, by * px, by * py, by * pz
 
 
 @jit(helper=True)
@@ -589,8 +613,9 @@ def _known(work, begin, count, p, q, gap, extent):
 
 
 @jit(helper=True)
-def _put_place(work, row, p, q, gap, sign):
+def _put_place(work, row, p, q, gap, sign, nx, ny, nz):
     work[row, 0], work[row, 1], work[row, 2], work[row, 3] = p, q, gap, sign
+    work[row, 13], work[row, 14], work[row, 15] = nx, ny, nz
 
 
 @jit(helper=True)
@@ -623,7 +648,7 @@ def _fill_up(ids, work, size, row, k):
 
 
 @jit(helper=True)
-def _crossing(k, many_a, m, many_b, start_a, start_b, both, limit, near, extent, size, ids, work, count):
+def _crossing(k, many_a, m, many_b, start_a, start_b, n, both, limit, near, extent, size, ids, work, count):
     """Writes the row where edge k of the first polygon crosses edge m of the second; returns the number of rows."""
     after, behind = (k + 1 if k + 1 < many_a else 0), (m + 1 if m + 1 < many_b else 0)
     px, py, pz = work[k, 0], work[k, 1], work[k, 2]
@@ -646,7 +671,7 @@ def _crossing(k, many_a, m, many_b, start_a, start_b, both, limit, near, extent,
     # a first corner stands for its core in the second place of a pair, so that it cannot stand for an edge there
     sign = -1.0 if c == start_b and a != start_a else 1.0
     first, second = (c, a) if sign < 0.0 else ((b, d) if c == start_b else (a, c))
-    _put_place(work, row, place, other, gap, sign)
+    _put_place(work, row, place, other, gap, sign, n[0], n[1], n[2])
     ids[count, FIRST], ids[count, FIRST + 1] = first, second
     ids[count, 4], ids[count, 5], ids[count, 6], ids[count, 7] = a, b, c, d
     work[row, 4], work[row, 5] = sign * (s - 1.0), -sign * s
@@ -656,7 +681,7 @@ def _crossing(k, many_a, m, many_b, start_a, start_b, both, limit, near, extent,
 
 
 @jit(helper=True)
-def _select(count, n, size, extent, ids, work, numbers, values, at):
+def _select(count, size, extent, ids, work, numbers, values, at):
     """Writes the rows of a pair, at most MOST_POINTS: the nearest one first, then those farthest from others."""
     columns = numbers.shape[1] - 2
     kept = min(count, MOST_POINTS)
@@ -684,6 +709,6 @@ def _select(count, n, size, extent, ids, work, numbers, values, at):
         for k in range(columns):
             values[at + out, k] = work[2 * size + chosen, 4 + k]
         for k in range(3):
-            values[at + out, columns + k] = sign * n[k]
+            values[at + out, columns + k] = sign * work[2 * size + chosen, 13 + k]
         values[at + out, columns + 3] = work[2 * size + chosen, 2]
     return kept

@@ -7,9 +7,9 @@ import numpy as np
 from jostle import kernels
 from jostle._tools.arrays import Array
 from jostle.kernels.compiling import Bools, Floats, Floats2, Floats3, OutFloats2, OutInts, Shorts, jit
-from jostle.kernels.cpu.loop import damping_after, following_test
+from jostle.kernels.cpu.loop import damping_after, damping_least, following_test
 from jostle.kernels.reference.cones import INNER, SETTLED, Blocks
-from jostle.kernels.reference.sweeps import DAMPING, FAR, RISE, WINDOW, Stop
+from jostle.kernels.reference.sweeps import FAR, RISE, WINDOW, Stop
 
 P, Y, BEFORE = 0, 1, 2
 """Entries of `row`: multiplier, point that the sweep starts from, and slack or margin at the test before."""
@@ -137,7 +137,8 @@ def _iterate(
     """The iteration; returns how many there were. `column` is zero."""
     m, n, b, d, e = len(s0), column.shape[1], local.shape[0], axis.shape[1], local.shape[1]
     theta, lowest, restart, tested, blocks, count, iteration = 1.0, np.inf, False, 0, 0, 0, 0
-    damping, steps, steps_before, equalities = DAMPING, 0.0, np.inf, free.any()
+    least, steps, steps_before, equalities = damping_least(tol), 0.0, np.inf, free.any()
+    damping = least
     while True:
         if iteration == min(tested, max_iterations):
             tested = following_test(iteration, every)
@@ -241,5 +242,5 @@ def _iterate(
         iteration += 1
         if coulomb and iteration % WINDOW == 0:
             restart = restart or steps > steps_before
-            damping = damping_after(damping, steps, steps_before)
+            damping = damping_after(damping, steps, steps_before, least)
             steps, steps_before = 0.0, steps

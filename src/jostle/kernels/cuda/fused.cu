@@ -64,7 +64,8 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
         } else if (now.changes += now.linear, now.iteration % WINDOW == 0) {
             bool grow = now.changes > now.changes_before;
             now.restarted = now.restarted || grow;
-            now.damping = grow ? fmin(1.0, 2.0 * now.damping) : fmax(DAMPING, 0.8 * now.damping);
+            double least = all.tol < TIGHT ? TIGHT_DAMPING : DAMPING;
+            now.damping = grow ? fmin(1.0, 2.0 * now.damping) : fmax(least, 0.8 * now.damping);
             now.changes_before = now.changes;
             now.changes = 0.0;
         }

@@ -27,7 +27,7 @@ from jostle.kernels.cuda.launch import (
 )
 from jostle.kernels.reference.cones import Grip
 from jostle.kernels.reference.contacts import ContactRows
-from jostle.kernels.reference.sweeps import DAMPING, Stop
+from jostle.kernels.reference.sweeps import Stop, least_damping
 
 ITERATIONS_A_LAUNCH = 2000
 """Largest number of iterations of a launch, which must end before a watchdog stops it, and let Ctrl-C in."""
@@ -39,7 +39,7 @@ STANDING = np.dtype(
 """Where the iteration stands: `Standing` in sweeps.cu."""
 CLEAR, DONE = 4, 7
 """The first phase and the last."""
-START = (1.0, 0.0, np.inf, 0.0, 0.0, 0.0, DAMPING, 0.0, np.inf, CLEAR, 0, 0, 0, 0, 0, 0, 0)
+START = (1.0, 0.0, np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, np.inf, CLEAR, 0, 0, 0, 0, 0, 0, 0)
 STEPS = len(START) - 1
 
 
@@ -87,7 +87,9 @@ def _swept(
     blocks, pieces = int(groups[-1]), -(-n // PIECE)
     body = cupy.zeros((3, n, kind.stride))
     body[0, number, kind.width : kind.width + inverse.shape[1]] = inverse
-    standing = cupy.asarray(np.array([START], STANDING).view(np.int64))
+    first = np.array([START], STANDING)
+    first["damping"] = least_damping(stop.tol)
+    standing = cupy.asarray(first.view(np.int64))
     (launch, size), most = sweeping(kind), int(np.diff(groups).max())
     shape = (max(1, min(_resident(kind, cupy.cuda.Device().id), max(most, pieces))),), (SWEEPING_THREADS,)
     counts = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin

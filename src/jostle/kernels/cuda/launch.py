@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from jostle.kernels.reference.sweeps import DAMPING, DRIFT, FAR, RISE, WINDOW
+from jostle.kernels.reference.sweeps import DAMPING, DRIFT, FAR, RISE, TIGHT, TIGHT_DAMPING, WINDOW
 
 SOURCES = ("common.cu", "bodies.cu", "contacts.cu", "cells.cu", "arrangement.cu")
 SWEEPS = ("sweeps.cu", "fused.cu")
@@ -72,7 +72,8 @@ def function(name: str, kind: int | Kind) -> Any:
         return _module(SOURCES, D=kind, COLOURS=COLOURS).get_function(name)
     counts = {name.upper(): value for name, value in kind._asdict().items() if name not in ("source", "d")}
     sizes = {"THREADS": SWEEPING_THREADS, "TEAM": TEAM, **counts}
-    limits = {"FAR": FAR, "RISE": RISE, "DRIFT": DRIFT, "WINDOW": WINDOW, "DAMPING": DAMPING}
+    limits = {"FAR": FAR, "RISE": RISE, "DRIFT": DRIFT, "WINDOW": WINDOW}
+    limits |= {"DAMPING": DAMPING, "TIGHT_DAMPING": TIGHT_DAMPING, "TIGHT": TIGHT}
     sources = "common.cu", kind.source, *SWEEPS
     return _module(sources, D=kind.d, COLOURS=COLOURS, PIECE=PIECE, **sizes, **limits).get_function(name)
 

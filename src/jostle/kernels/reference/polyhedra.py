@@ -5,8 +5,9 @@ For two cores A and B, with the unit normal n in which they are farthest apart,
     D = max over n of  min over b in B of n . b  -  max over a in A of n . a
 
 and the rows of the pair are the corners of what the two faces that face each other have in common, seen along n:
-corners of one above the face of the other, and crossings of their edges. Where cores overlap, n is the normal of a
-face or of two edges, and D < 0 the depth. Smooth cores have one row, at their support points.
+corners of one above the face of the other, and crossings of their edges. All have the normal n, except for the ends
+of segments above each other, which have their own. Where cores overlap, n is the normal of a face or of two edges, and
+D < 0 the depth. Smooth cores have one row, at their support points.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ FAR = 3.0
 """A row is out of reach if its slack exceeds FAR times what it changed between two tests."""
 WINDOW = 50
 """Number of sweeps after which the momentum is judged by the sizes of their steps, by Coulomb's law."""
-DAMPING = 0.12
-"""Smallest damping of the momentum by Coulomb's law: its factor is at most one minus the damping."""
+DAMPING, TIGHT_DAMPING, TIGHT = 0.12, 0.02, 5e-6
+"""Smallest damping of the momentum by Coulomb's law, whose factor is at most one minus the damping; the second one if
+the complementarity has to fall below the third number, which takes hundreds of sweeps in hard steps."""
 
 
 class Stop(NamedTuple):
@@ -45,13 +46,18 @@ def next_test(iteration: int, every: int) -> int:
     return iteration + max(min(every, max(iteration, every // 4, 1)), iteration // 10)
 
 
-def damped(damping: float, steps: float, steps_before: float) -> float:
+def least_damping(tol: float) -> float:
+    """The first and smallest damping of the momentum by Coulomb's law, for a tolerance of the complementarity."""
+    return TIGHT_DAMPING if tol < TIGHT else DAMPING
+
+
+def damped(damping: float, steps: float, steps_before: float, least: float) -> float:
     """The damping of the momentum after another window of sweeps, in which the squares of all steps add up to `steps`.
 
     Coulomb's law is not the minimum of a function, so that momentum can carry the iteration away: steps that grow
-    double the damping, smaller ones reduce it, down to `DAMPING`.
+    double the damping, smaller ones reduce it, down to `least`.
     """
-    return min(1.0, 2.0 * damping) if steps > steps_before else max(DAMPING, 0.8 * damping)
+    return min(1.0, 2.0 * damping) if steps > steps_before else max(least, 0.8 * damping)
 
 
 @Kernel
