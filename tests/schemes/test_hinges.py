@@ -233,7 +233,7 @@ def machine(guide, torque=np.inf):
     within = jo.Clumps(shapes) & hinges & jo.Motors([(0, -1)], SPEED, torque) & guide
     v0 = [[0.0, SPEED * CRANK / 2.0], [0.0, SPEED * CRANK / 2.0], [0.0, 0.0]]
     spin0 = [SPEED, -SPEED * CRANK / ROD, 0.0]
-    pressed = [[0.0, 0.0], [0.0, 0.0], [0.0, -500.0]]  # the slider stays on a wall below it
+    pressed = [[0.0, 0.0], [0.0, 0.0], [0.0, -500.0 * isinstance(guide, jo.Segments)]]  # the slider stays on its wall
     return jo.Motion(q0=q0, v0=v0, spin0=spin0, force=pressed, inertia=[1e-3, 1e-2, 1e-3], within=within)
 
 

@@ -45,10 +45,11 @@ from jostle.convex.rows import Rows
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.capabilities import EQUALITIES, TURNING, needs_of, refusal
-from jostle.schemes.cutoff import CUTOFF_FACTOR, relative_to_closing, with_checked_cutoff
+from jostle.schemes.cutoff import CUTOFF_FACTOR, with_checked_cutoff
 from jostle.schemes.maury import Maury
 from jostle.schemes.state import Impulses, State
 from jostle.sets.base import ConstraintSet
+from jostle.solvers.base import relative_to_closing
 
 MAX_ROUNDS = 12
 """Number of searches for contacts whose glue is overdrawn; after that every contact is treated as overdrawn."""
