@@ -201,10 +201,20 @@ SETS = {
         moves=True,
         equal=True,
     ),
+    "hinge": Set(lambda d, x0: jo.Hinges([(0, -1)], [x0[0]]), lambda t, x, r, x0: x0[0] - x[0], equal=True),
+    "motor": Set(
+        lambda d, x0: jo.Motors([(1, 0)], lambda t: 3.0 * t, [2.0], axes=None if d < 3 else up(d)),
+        lambda t, x, r, x0: np.zeros(1),
+        moves=True,
+        equal=True,
+    ),
     "own": Set(lambda d, x0: own(d), lambda t, x, r, x0: x @ up(x.shape[1]) + 1.75),
     "own equality": Set(wire, lambda t, x, r, x0: [x[0, 0] - x0[0, 0]], equal=True),
     "period": Set(None),
 }
+
+
+JOINTS = ["hinge", "motor"]
 
 
 class Way(NamedTuple):
@@ -498,6 +508,9 @@ def refusals(body, kind, way, check):
         "a first-order problem has no (impacts|kinetic energy)": W.first and check in (energies, impacts),
         flat: (B.clumped or B.mu is not None) and way.startswith(("Gluey", "Paoli")),
         "does not move; use (Maury or )?MoreauJean": way.startswith("Paoli") and (S.moves or B.radii is grown),
+        "join bodies that turn, .* use jo.Motion": kind in JOINTS and (W.first or body == "crowd"),
+        "joins bodies that turn, .* law=jo.Coulomb": kind in JOINTS and not B.clumped and B.mu is None,
+        "give one point for each of 1 hinges": kind == "hinge" and d == 1,
         "no room for equality constraints.* use Maury(, Paoli)? or MoreauJean": way == "Gluey" and S.equal,
         "lives in dimension 2; q has .* give .n, 2.": kind in ("segments", "turning polygon") and d != 2,
         "lives in dimension 3; q has .* give .n, 3.": kind == "vessel" and d != 3,

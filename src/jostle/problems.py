@@ -41,7 +41,7 @@ Field = Callable[..., Array]
 """A force or velocity as a function of (t, q, ...)."""
 SYMMETRY = 1e-12
 """Largest |S - S^T| / |S| of a slope S that still counts as round-off."""
-TURNS = "give law=jo.Coulomb(mu), or make them of jo.Clumps"
+TURNS = "give law=jo.Coulomb(mu), or make them of jo.Clumps or jo.Shapes"
 """How bodies are made that turn."""
 MAX_COORDINATES_SHOWN = 3
 """Up to this many coordinates an error writes a whole vector out."""

@@ -168,6 +168,7 @@ def empty_set(K: Rows, y: Array, iterations: int = 0) -> EmptySet:
     named = "; ".join(K.describe(int(row)) for row in rows[:MAX_NAMED_ROWS])
     more = f" and {len(rows) - MAX_NAMED_ROWS} more" if len(rows) > MAX_NAMED_ROWS else ""
     rods = "" if K.equal is None else "change the length of a rod, "
+    rods += "give motors a max_torque, " if "motor" in named else ""
     signs = "y >= 0" if K.equal is None else "y, of any sign in equalities,"
     return EmptySet(
         f"no admissible point is left, because these constraints contradict each other: {named}{more}. Move walls "

@@ -352,11 +352,12 @@ class Converter:
         ends = self._ends(body, first, second)
         if self.bodies is not None and self.bodies.parts is not None:
             own, two = first >= 0, (first >= 0) & (second >= 0)
+            one, other = np.where(own, first, 0), np.where(two, second, 0)  # there may be more constraints than balls
             more |= {
-                "first_part": np.where(own, self.part[first], -1),
-                "second_part": np.where(two, self.part[second], -1),
+                "first_part": np.where(own, self.part[one], -1),
+                "second_part": np.where(two, self.part[other], -1),
             }
-            first, second = np.where(own, self.everybody[first], -1), np.where(two, self.everybody[second], second)
+            first, second = np.where(own, self.everybody[one], -1), np.where(two, self.everybody[other], second)
         return Touching(ends, first, second, p.astype(self.dtype), normal, components, more)
 
     def _ends(self, body: Numbers, first: Numbers, second: Numbers) -> Numbers:

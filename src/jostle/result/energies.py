@@ -152,8 +152,11 @@ def _of_spins(bodies: Bodies, q: Any, u: Any, orientation: Any, spin: Any) -> fl
     return bodies.energy_of_spins(pose.joined(np.asarray(u), np.asarray(spin)))
 
 
-def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any]) -> EnergyBalance:
-    """The balance along saved states with their energies, with the records of all steps."""
+def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any], turns: Any = None) -> EnergyBalance:
+    """The balance along saved states with their energies, with the records of all steps.
+
+    `turns` are the orientations and the spins of bodies that turn.
+    """
     t, q, _ = states
     if not np.isfinite(np.asarray(q)).all():
         raise InvalidValue("bodies come and go in this run and carry energy with them: there is no balance")
@@ -163,9 +166,10 @@ def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any]) -
         )
     steps = np.searchsorted(stats["t"], t, side="right")
     sums = [np.append(0.0, np.cumsum(stats[name]))[steps] for name in ("wall_work", "dissipated")]
-    found = EnergyBalance(
-        t, energy.kinetic, _work_of_forces(problem, states, energy.potential), *(each - each[0] for each in sums)
-    )
+    work = _work_of_forces(problem, states, energy.potential)
+    if isinstance(problem, Motion) and problem.torque is not None:
+        work = work + _work_of_torque(problem.torque, t, *turns)
+    found = EnergyBalance(t, energy.kinetic, work, *(each - each[0] for each in sums))
     if isinstance(problem, Motion) and problem.law.uniform == 1.0 and not isinstance(problem.law, Coulomb):
         _warn_of_drift(found)
     return found
@@ -184,6 +188,18 @@ def _work_of_forces(problem: Any, states: States, V: Array | None) -> Array:
     f = np.stack([problem.force(time, *state) for time, *state in zip(t.tolist(), q, u, strict=True)])
     flat, places = f.reshape(len(t), -1), np.asarray(q).reshape(len(t), -1)
     steps = 0.5 * ((flat[1:] + flat[:-1]) * np.diff(places, axis=0)).sum(axis=1)
+    return np.append(0.0, np.cumsum(steps))
+
+
+def _work_of_torque(torque: Any, t: Array, orientation: Array, spin: Array) -> Array:
+    """The work of torques along saved orientations and spins, by the trapezoidal rule; in the plane along angles."""
+    states = zip(t.tolist(), orientation, spin, strict=True)
+    each = np.stack([torque(*state) for state in states])
+    if spin.ndim == 2:
+        steps = 0.5 * ((each[1:] + each[:-1]) * np.diff(orientation, axis=0)).sum(axis=1)
+    else:
+        power = (each * spin).sum(axis=(1, 2))
+        steps = 0.5 * (power[1:] + power[:-1]) * np.diff(t)
     return np.append(0.0, np.cumsum(steps))
 
 

@@ -308,7 +308,8 @@ class Solution:
         >>> [round(float(part[-1]), 9) + 0.0 for part in (found.kinetic, found.work_of_walls, found.dissipated)]
         [12.5, 12.0, 0.0]
         """
-        return balance(self.problem, (self.t, self.q, self.u), self.energy(), self.stats)
+        turns = None if self.orientation is None else (self.orientation, self.spin)
+        return balance(self.problem, (self.t, self.q, self.u), self.energy(), self.stats, turns)
 
     def impulses(self) -> dict[str, NDArray[Any]]:
         """The contacts with an impulse at the saved times, as the columns of a table in order of time.

@@ -9,6 +9,7 @@ import numpy as np
 
 from jostle import kernels
 from jostle._tools.arrays import Array, Integers, contiguous
+from jostle.bodies import pair_keys
 from jostle.contacts import Cutoff, Feet, of_bodies
 from jostle.kernels.parallel import chunks_of
 from jostle.kernels.reference.polyhedra import Solids
@@ -49,7 +50,9 @@ class Cores(NamedTuple):
             kind = np.append(kind, np.full(len(others.rounding), len(self.solids.exponent) - 1))
         return Cores(start, rounding, owner, kind, self.solids)
 
-    def near(self, x: Array, cutoff: Cutoff, known: PairList | None) -> tuple[CoreRows, PairList | None]:
+    def near(
+        self, x: Array, cutoff: Cutoff, known: PairList | None, hinged: Integers | None = None
+    ) -> tuple[CoreRows, PairList | None]:
         """The rows of cores of different owners with corners x, pair by pair; and the list of pairs for next time."""
         first = self.start[:-1]
         each = contiguous(cutoff) if of_bodies(cutoff) else np.full(len(x), cutoff / 2.0)
@@ -57,7 +60,11 @@ class Cores(NamedTuple):
         away = ((x - np.repeat(centre, np.diff(self.start), axis=0)) ** 2).sum(axis=1)
         radii, period = np.sqrt(np.maximum.reduceat(away, first)) + self.rounding, np.full(x.shape[1], np.inf)
         (near, _, _), known = near_pairs(centre, radii, np.maximum.reduceat(each, first), period, known)
-        i, j = contiguous(near[:, self.owner[near[0]] != self.owner[near[1]]], None)
+        one, other = self.owner[near]
+        apart = one != other
+        if hinged is not None:
+            apart &= ~np.isin(pair_keys(one, other), hinged)
+        i, j = contiguous(near[:, apart], None)
         chunks, reach = chunks_of(len(i)), np.maximum.reduceat(each, first)
         if self.kind is not None and self.solids is not None:
             given = x, self.start, self.rounding, reach, self.kind, self.solids, i, j, chunks

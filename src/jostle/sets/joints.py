@@ -106,8 +106,8 @@ class Joints(ConstraintSet):
 class Hinges(Joints):
     """Hinges between bodies that turn, and between bodies and the ground: machines, chains, pendulums, doors.
 
-    Intersect with `Clumps`, or with `Balls` that have friction, and with walls. Two bodies that a hinge joins have no
-    contact with each other, and may overlap.
+    Intersect with `Shapes`, `Clumps`, or `Balls` that have friction, and with walls. Two bodies that a hinge joins have
+    no contact with each other, and may overlap.
 
     Parameters
     ----------

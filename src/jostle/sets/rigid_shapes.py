@@ -110,7 +110,7 @@ class Shapes(BodySet):
     def linearise(self, t: float, q: Array, cutoff: Cutoff = np.inf) -> Contacts:
         # The rows of all pairs of cores within the cutoff.
         x = self._corners(q)
-        rows, self._list = self.cores.near(x, cutoff, self._list)
+        rows, self._list = self.cores.near(x, cutoff, self._list, self.hinged)
         lost = np.flatnonzero(np.isnan(rows.gap) | np.isnan(rows.normal[:, 0]))
         if len(lost):
             self._refuse(x, rows.pairs[lost[0]])
