@@ -320,8 +320,8 @@ def test_the_first_look_for_contacts_is_mostly_enough(monkeypatch):
     plan = jo.crowds.Plan([(0, 0), (7, 0), (7, 7), (0, 7)], exits={"door": ((7, 3), (7, 4))})
     people = plain_crowd(130, radius=0.2, room=plan, speed=1.2, seed=1)
     asked = []
-    near = type(people.within).near
-    monkeypatch.setattr(type(people.within), "near", lambda *args: asked.append(args) or near(*args))
+    contacts = type(people.within).contacts
+    monkeypatch.setattr(type(people.within), "contacts", lambda *args: asked.append(args) or contacts(*args))
     scheme = jo.Venel(solver=jo.Automatic(tol=1e-4))
     steps = len(jo.solve(people, scheme, t=5.0, h=0.05).stats)
     assert steps <= len(asked) <= 1.18 * steps

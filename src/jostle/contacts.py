@@ -310,7 +310,7 @@ class Contacts:
             del self.__dict__["G"]
         if self.known and type(self.length) is float:
             each = self.gap.copy()
-            each.fill(self.length)
+            each[:] = self.length
             self.__dict__["length"] = each
         elif not self.known or getattr(self.length, "ndim", 0) == 0:
             if not self.known:

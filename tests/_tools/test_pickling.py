@@ -19,6 +19,7 @@ from jostle.io.identity import describe
 from jostle.scenarios import ScenarioError
 from jostle.schemes import SCHEMES
 from jostle.sets.base import BodySet, ConstraintSet, Intersection
+from jostle.sets.joints import Joints
 from jostle.sets.user import UserSet
 from jostle.sets.walls import Walls
 from jostle.solvers import SOLVERS
@@ -59,6 +60,7 @@ def on_a_circle(t, q):
     return [np.linalg.norm(q[0]) - np.linalg.norm(PLACES[0])]
 
 
+JOINED = jo.Clumps([([[-0.2, 0.0], [0.2, 0.0]], 0.1)] * 2)
 SETS = {
     "Free": (jo.Free(), PLACES),
     "HalfSpace": (jo.HalfSpace([0.0, 1.0], rising, radii=0.1), PLACES),
@@ -71,6 +73,9 @@ SETS = {
     "Balls": (jo.Balls([0.2, 0.3], period=[9.0, 9.0]), PLACES),
     "Clumps": (jo.Clumps([([[0.0, 0.0]], 0.2), ([[-0.2, 0.0], [0.2, 0.0]], 0.1)]), PLACES),
     "Line": (jo.Line([0.2, 0.3], lower=0.0), np.array([1.0, 2.0])),
+    "Shapes": (jo.Shapes([jo.shapes.Box([0.4, 0.2]), jo.shapes.Capsule(0.3, 0.1)]), PLACES),
+    "Hinges": (JOINED & jo.Hinges([(0, -1)], [[0.2, 2.0]]), PLACES),
+    "Motors": (JOINED & jo.Motors([(0, 1)], 2.0, max_torque=1.0), PLACES),
     "Rods": (jo.Rods([(0, 1)], float(np.linalg.norm(PLACES[1] - PLACES[0]))), PLACES),
     "Intersection": (jo.Balls([0.2, 0.3]) & jo.HalfSpace([0.0, 1.0], rising), PLACES),
     "UserSet": (jo.constraints(above_a_hill), PLACES),
@@ -95,7 +100,7 @@ def test_the_list_of_sets_is_complete():
         name for name in dir(jo) if inspect.isclass(found := getattr(jo, name)) and issubclass(found, ConstraintSet)
     }
     assert public - {"ConstraintSet"} <= SETS.keys()
-    internal = {BodySet, Walls, Intersection, UserSet, ClosedGates, ClosedLifts}
+    internal = {BodySet, Joints, Walls, Intersection, UserSet, ClosedGates, ClosedLifts}
     kinds = [*ConstraintSet.__subclasses__(), *BodySet.__subclasses__()]
     assert {kind.__name__ for kind in kinds if kind.__module__.startswith("jostle")} <= (
         SETS.keys() | {kind.__name__ for kind in internal}

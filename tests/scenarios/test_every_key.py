@@ -69,6 +69,8 @@ groups = [{ n = 2, start = [[1, 1], [3, 1], [3, 3], [1, 3]] }, { places = [[24.0
 """
 CLOSE = CROWD.replace("[23.0, 2.0]] }", '[23.2, 2.1]] }, { places = [[2.0, 3.6]], goal = "east" }')
 """Some are near each other, and one goes another way."""
+BESIDE = CLOSE.replace("[2.0, 3.6]", "[2.0, 3.2], [2.8, 3.2], [2.0, 3.65]")
+"""One follows another, and has somebody beside them."""
 WALKING = 'behaviour = { kind = "pedestrians" }'
 
 FLOW = """
@@ -266,8 +268,9 @@ PROBLEMS = [
         'behaviour = { kind = "plain" }')],
     *[(with_(CLOSE, WALKING), with_(CLOSE, WALKING.replace(" }", f", {one} }}")))
       for one in ("own = 9.0", "others = 9.0", "strength = 9.0", "decay = 0.5")],
-    *replaced(with_(CLOSE, WALKING.replace(" }", ", own = 0.0, T = 0.7, strip = 1.0 }")), ("T = 0.7", "T = 0.9"),
-              ("strip = 1.0", "strip = 0.1")),
+    *replaced(with_(CLOSE, WALKING.replace(" }", ", own = 0.0, T = 0.7, T_file = 0.7, strip = 1.0 }")),
+              ("T_file = 0.7", "T_file = 1.4"), ("strip = 1.0", "strip = 0.1")),
+    *replaced(with_(BESIDE, WALKING.replace(" }", ", own = 0.0, T = 0.7 }")), ("T = 0.7", "T = 1.4")),
     (with_(CLOSE, 'behaviour = { kind = "inhibition" }'), with_(CLOSE, 'behaviour = { kind = "inhibition", T = 2.0 }')),
     *replaced(with_(CLOSE, 'behaviour = { kind = "following", sight = 2.0 }').replace(
         "[23.2, 2.1]] }", "[23.2, 2.1]], speed = [1.3, 0.5] }"), ("sight = 2.0", "sight = 0.8")),

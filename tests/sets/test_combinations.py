@@ -11,7 +11,7 @@ from jostle.sets.surfaces import Crossing
 
 FROM_LINEARISE = {"contacts", "near"}
 """Members of a set that follow from its linearised constraints."""
-OF_THE_PARTS = {"for_bodies", "on_devices", "crossing"}
+OF_THE_PARTS = {"for_bodies", "on_devices", "crossing", "hinged"}
 """Members that each part is asked for."""
 
 
@@ -19,7 +19,7 @@ def test_an_intersection_answers_for_every_member_of_a_set():
     both = jo.Balls([1.0, 1.0]) & jo.HalfSpace([0.0, 1.0])
     members = {name for name in dir(ConstraintSet) if not name.startswith("_")}
     assert members <= set(vars(both)) | set(vars(Intersection)) | FROM_LINEARISE | OF_THE_PARTS
-    assert len(members) == 16
+    assert len(members) == 20
 
 
 @pytest.mark.parametrize("kind", [jo.Balls, jo.Line])

@@ -102,7 +102,7 @@ def _blocks(law: Coulomb, contacts: Contacts, K: Rows, t: float) -> tuple[Rows, 
     if law.surface_velocity:
         surfaces = surface_velocities(law, chosen, t)
         by_block[:, :d] += surfaces - (surfaces * normal).sum(axis=1)[:, None] * normal
-    c, length, noise = by_block.ravel(), K.length[own].repeat(size), K.noise[own].repeat(size)
+    c, length, noise = by_block.ravel(), np.repeat(K.length[own], size), np.repeat(K.noise[own], size)
     equal, bound = None, None
     if len(others):
         from scipy.sparse import csr_array, vstack

@@ -102,7 +102,13 @@ class Shapes(BodySet):
         return f"Shapes({len(self.shapes)} {self.bodies.several})"
 
     def in_space(self) -> Shapes:
-        """The same set for discs and capsules in space."""
+        """The same set for discs and capsules in space.
+
+        Returns
+        -------
+        Shapes
+            The set.
+        """
         there = copy(self)
         there._make(self._given, 3)
         return there

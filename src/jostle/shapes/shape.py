@@ -28,6 +28,24 @@ VISIBLE = 0.02
 class Core(NamedTuple):
     """A convex core of a shape and the radius of the rounding around it.
 
+    Parameters
+    ----------
+    vertices : array, shape (k, d)
+        Points seen from the centre of mass of the body, along the axes in which the shape was given: one of a ball, two
+        of a capsule, the corners of a polygon counter-clockwise; of a smooth core, its centre and the ends of its
+        semi-axes.
+    radius : float
+        The rounding: how far the surface of the body is from the core.
+    edges : array of int, shape (e, 2)
+        Numbers of the two vertices of each edge; in the plane, counter-clockwise.
+    faces : tuple of array of int
+        Numbers of the vertices of each face of a polyhedron, counter-clockwise seen from outside.
+    semi_axes : array, shape (d,), optional
+        Semi-axes of a smooth core; None for all others. The support point of the core in a unit direction n is that of
+        the ellipsoid or superellipsoid with these semi-axes, minus `inset` n.
+    exponent : float, optional
+        Exponent of a smooth core, 2 for an ellipsoid; None for all others.
+
     Examples
     --------
     >>> import jostle as jo
@@ -37,20 +55,11 @@ class Core(NamedTuple):
     """
 
     vertices: Array
-    """(k, d) from the centre of mass of the body, along the axes in which the shape was given: one point of a ball, two
-    of a capsule, the corners of a polygon counter-clockwise; of a smooth core, its centre and the ends of its
-    semi-axes."""
     radius: float
-    """The rounding: how far the surface of the body is from the core."""
     edges: Integers = np.empty((0, 2), np.int64)
-    """(e, 2) numbers of the two vertices of each edge; in the plane, counter-clockwise."""
     faces: tuple[Integers, ...] = ()
-    """The numbers of the vertices of each face of a polyhedron, counter-clockwise seen from outside."""
     semi_axes: Array | None = None
-    """(d,) the semi-axes of a smooth core; None for all others. The support point of the core in a unit direction n is
-    that of the ellipsoid or superellipsoid with these semi-axes, minus `inset` n."""
     exponent: float | None = None
-    """The exponent of a smooth core, 2 for an ellipsoid; None for all others."""
 
     @property
     def inset(self) -> float:
@@ -60,6 +69,18 @@ class Core(NamedTuple):
     def support(self, directions: Array) -> Array:
         """(m, d) the point of the core that is farthest in each direction (m, d).
 
+        Parameters
+        ----------
+        directions : array, shape (m, d)
+            Directions; their lengths do not matter.
+
+        Returns
+        -------
+        array, shape (m, d)
+            The points.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> jo.shapes.Capsule(2.0, 0.5).of_dimension(2).cores[0].support(np.array([[-3.0, 1.0]])).tolist()
         [[-1.0, 0.0]]
@@ -75,6 +96,15 @@ class Core(NamedTuple):
     def ball(self) -> tuple[Array, float]:
         """The centre and the radius of a ball that contains the core and its rounding.
 
+        Returns
+        -------
+        centre : array, shape (d,)
+            Centre of the ball.
+        radius : float
+            Radius of the ball.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> centre, radius = jo.shapes.Capsule(2.0, 0.5).of_dimension(3).cores[0].ball()
         >>> centre.tolist(), radius
@@ -88,6 +118,20 @@ class Core(NamedTuple):
     def moved(self, R: Array, by: Array) -> Core:
         """The core after a rotation R about the origin and a displacement.
 
+        Parameters
+        ----------
+        R : array, shape (d, d)
+            Rotation matrix.
+        by : array, shape (d,)
+            Displacement.
+
+        Returns
+        -------
+        Core
+            The moved core.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> core = jo.shapes.Ball(1.0).of_dimension(2).cores[0].moved(np.eye(2), np.array([3.0, 4.0]))
         >>> core.vertices.tolist()
@@ -141,6 +185,18 @@ class Shape:
     def of_dimension(self, dimension: int) -> Shape:
         """This shape in the plane (2) or in space (3).
 
+        Parameters
+        ----------
+        dimension : int
+            2 or 3.
+
+        Returns
+        -------
+        Shape
+            The shape, whose `dimension` is known.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> round(jo.shapes.Ball(1.0).of_dimension(3).measure, 6)
         4.18879
@@ -223,6 +279,11 @@ class Shape:
         Points are seen from the centre of mass. Corners that are rounded by less than a fiftieth of the size are shown
         as bevels.
 
+        Returns
+        -------
+        tuple of array, shape (k, 2)
+            The curves.
+
         Examples
         --------
         >>> import jostle as jo
@@ -238,6 +299,13 @@ class Shape:
         """The surface in space: points (k, 3) and triangles (t, 3), counter-clockwise seen from outside.
 
         Points are seen from the centre of mass. Each core of a compound has a closed surface of its own.
+
+        Returns
+        -------
+        points : array, shape (k, 3)
+            The points.
+        triangles : array of int, shape (t, 3)
+            Numbers of the points of each triangle.
 
         Examples
         --------
