@@ -12,9 +12,6 @@ import jostle as jo
 ALLOWED = 1e-7
 """Overlaps of a solver with tol = 1e-8, in the unit of a length."""
 
-HELD = 2e-6
-"""Overlaps of bodies that hardly turn: up to 5e-7 was seen, beside ways of one in a step."""
-
 
 @st.composite
 def shapes(draw, rounding=None):
@@ -67,10 +64,11 @@ def depth(sol, made):
 @given(throws())
 @settings(max_examples=10, deadline=None)
 def test_translations_never_overlap_at_any_step(thrown):
+    """A body that turns by h w while it flies on by h u may overlap by the product: 7e-9 at this inertia."""
     made, start, h = thrown
-    problem = jo.Motion(inertia=1e5, within=jo.Shapes(made), **start | {"law": None})
+    problem = jo.Motion(inertia=1e8, within=jo.Shapes(made), **start | {"law": None})
     sol = jo.solve(problem, jo.Maury(), t=2.0 if h > 0.1 else 0.6, h=h)
-    assert depth(sol, made) <= HELD
+    assert depth(sol, made) <= ALLOWED
 
 
 @given(throws())
